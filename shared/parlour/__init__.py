@@ -1,0 +1,1 @@
+"""Parlour: a serverless agent runtime for AWS."""

@@ -1,0 +1,1 @@
+"""REST and the console."""

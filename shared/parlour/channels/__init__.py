@@ -1,0 +1,1 @@
+"""Provider payloads in, replies out: envelopes, formats, sending."""

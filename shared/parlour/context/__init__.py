@@ -1,0 +1,1 @@
+"""Context assembly, pure: from candidates to the bytes of a prompt."""

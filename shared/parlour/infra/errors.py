@@ -1,0 +1,229 @@
+"""Every error Parlour raises on purpose, classed by who has to act.
+
+    ParlourError
+    ├── RetryError                    nobody: the queue delivers again
+    │   ├── DatabaseUnavailable
+    │   ├── QueueUnavailable
+    │   ├── SecretUnavailable
+    │   ├── ProviderUnavailable       a model or channel provider timed out, was busy or cut the line
+    │   └── LeaseHeld                 another worker runs this session's turn
+    ├── ModelError                    the model: told as {ok: false, code, retryable} and may try again
+    │   ├── UnknownTool
+    │   ├── InvalidArguments
+    │   └── ToolFailed
+    ├── CallerError                   whoever called: a 4xx
+    │   ├── InvalidRequest            422
+    │   ├── MalformedPayload          400
+    │   ├── Unauthenticated           401
+    │   ├── Forbidden                 403
+    │   ├── NotFound                  404
+    │   ├── Conflict                  409
+    │   ├── PayloadTooLarge           413
+    │   └── InvalidPack               422, with file, line and field of every problem
+    └── OperatorError                 the people who run it
+        ├── Misconfigured
+        ├── MigrationConflict
+        ├── LeaseLost                 a newer worker took the session over: write nothing more
+        ├── ProviderRejected          a provider refused the request itself; trying again cannot help
+        └── PromptOverflow            layers that may not be dropped exceed the budget
+
+The docstring of a class is its default message; a message given instead must say what to do next.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+
+class ParlourError(Exception):
+    """Something Parlour knows about went wrong."""
+
+    code: ClassVar[str] = "error"
+    retryable: ClassVar[bool] = False
+
+    def __init__(self, message: str | None = None) -> None:
+        super().__init__(message or type(self).__doc__)
+
+
+class RetryError(ParlourError):
+    """This will be tried again; nothing was lost."""
+
+    code = "retry"
+    retryable = True
+
+
+class DatabaseUnavailable(RetryError):
+    """The database did not answer; the work will be tried again."""
+
+    code = "database_unavailable"
+
+
+class QueueUnavailable(RetryError):
+    """The queue did not accept the message; the work will be tried again."""
+
+    code = "queue_unavailable"
+
+
+class SecretUnavailable(RetryError):
+    """The secret store did not answer; the work will be tried again."""
+
+    code = "secret_unavailable"
+
+
+class ProviderUnavailable(RetryError):
+    """The provider timed out, was busy or broke off; the call may be tried again."""
+
+    code = "provider_unavailable"
+
+
+class LeaseHeld(RetryError):
+    """Another worker is running a turn of this session; the wake-up will come again."""
+
+    code = "lease_held"
+
+
+class ModelError(ParlourError):
+    """The model asked for something that cannot be done as asked."""
+
+    code = "tool_error"
+
+
+class UnknownTool(ModelError):
+    """There is no tool of that name; use one of those listed."""
+
+    code = "unknown_tool"
+
+
+class InvalidArguments(ModelError):
+    """The arguments do not fit the tool's schema; correct them and call again."""
+
+    code = "invalid_arguments"
+
+
+class ToolFailed(ModelError):
+    """The tool failed; it may work when tried again."""
+
+    code = "tool_failed"
+    retryable = True
+
+
+class CallerError(ParlourError):
+    """The request cannot be served as it is."""
+
+    code = "bad_request"
+    status: ClassVar[int] = 400
+
+
+class MalformedPayload(CallerError):
+    """The body is not what this endpoint reads; see its documentation."""
+
+    code = "malformed_payload"
+    status = 400
+
+
+class Unauthenticated(CallerError):
+    """The credentials are missing, expired or wrong; sign in and send a fresh token."""
+
+    code = "unauthenticated"
+    status = 401
+
+
+class Forbidden(CallerError):
+    """These credentials do not allow this; ask an administrator of the tenant for the role."""
+
+    code = "forbidden"
+    status = 403
+
+
+class NotFound(CallerError):
+    """There is nothing by that name here."""
+
+    code = "not_found"
+    status = 404
+
+
+class Conflict(CallerError):
+    """Somebody changed this in the meantime; read it again and repeat the change."""
+
+    code = "conflict"
+    status = 409
+
+
+class PayloadTooLarge(CallerError):
+    """The body is larger than this endpoint takes."""
+
+    code = "payload_too_large"
+    status = 413
+
+
+class InvalidRequest(CallerError):
+    """A field of the request is missing or wrong."""
+
+    code = "invalid_request"
+    status = 422
+
+
+@dataclass(frozen=True, slots=True)
+class PackProblem:
+    """One thing wrong with a pack: where it is, and how to put it right."""
+
+    file: str
+    line: int
+    field: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.field}: {self.message}"
+
+
+class InvalidPack(CallerError):
+    """The pack has problems; none of it was applied."""
+
+    code = "invalid_pack"
+    status = 422
+
+    def __init__(self, problems: Sequence[PackProblem]) -> None:
+        super().__init__("\n".join(str(problem) for problem in problems))
+        self.problems = tuple(problems)
+
+
+class OperatorError(ParlourError):
+    """Somebody who runs this deployment has to look."""
+
+    code = "operator"
+
+
+class Misconfigured(OperatorError):
+    """A setting is missing or wrong."""
+
+    code = "misconfigured"
+
+
+class MigrationConflict(OperatorError):
+    """A migration that was already applied has changed; restore it and add a new one."""
+
+    code = "migration_conflict"
+
+
+class LeaseLost(OperatorError):
+    """A newer worker took this session over; this one must write nothing more."""
+
+    code = "lease_lost"
+
+
+class ProviderRejected(OperatorError):
+    """The provider refused the request; look at the binding's configuration."""
+
+    code = "provider_rejected"
+
+
+class PromptOverflow(OperatorError):
+    """The layers that may not be dropped exceed the budget; shorten the named layer or raise the budget."""
+
+    code = "prompt_overflow"
+
+    def __init__(self, layer: str, tokens: int, budget: int) -> None:
+        super().__init__(f"layer {layer} takes {tokens} tokens; {budget} are left: shorten it or raise the budget")
+        self.layer = layer
+        self.tokens = tokens
+        self.budget = budget

@@ -1,0 +1,89 @@
+"""Forward-only migrations: numbered SQL files, applied once each, in order, under a lock, with their checksums kept."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from importlib.resources import files
+from typing import Any
+
+import psycopg
+from psycopg import sql
+
+from parlour.infra.errors import MigrationConflict
+
+_LOCK = 7_276_911_350
+"""Any constant will do; it keeps two migrators from running at once."""
+
+_LEDGER = """
+CREATE TABLE IF NOT EXISTS schema_migrations (
+    version int PRIMARY KEY, name text NOT NULL, checksum text NOT NULL, applied_at timestamptz NOT NULL)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """One SQL file: its number, its name and its text."""
+
+    version: int
+    name: str
+    statements: str
+
+    @property
+    def checksum(self) -> str:
+        return hashlib.sha256(self.statements.encode()).hexdigest()
+
+
+def shipped() -> list[Migration]:
+    """The migrations that came with this package, in order."""
+    folder = files("parlour.infra") / "migrations"
+    found = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".sql"))
+    return [Migration(int(name[:4]), name.removesuffix(".sql"), (folder / name).read_text("utf-8")) for name in found]
+
+
+def migrate(owner: psycopg.Connection[Any], now: datetime, migrations: Sequence[Migration]) -> list[str]:
+    """Apply what is missing, each in a transaction of its own; returns the names applied.
+
+    `owner` is a connection of the owning role. Raises MigrationConflict when an applied file has changed
+    or is gone; nothing is applied then.
+    """
+    owner.execute("SELECT pg_advisory_lock(%s)", (_LOCK,))
+    try:
+        owner.execute(_LEDGER)
+        owner.commit()
+        done = dict(owner.execute("SELECT version, checksum FROM schema_migrations").fetchall())
+        owner.commit()
+        _check(done, migrations)
+        return [_apply(owner, migration, now) for migration in migrations if migration.version not in done]
+    finally:
+        owner.rollback()
+        owner.execute("SELECT pg_advisory_unlock(%s)", (_LOCK,))
+        owner.commit()
+
+
+def allow_login(owner: psycopg.Connection[Any], role: str, password: str) -> None:
+    """Let the app role sign in with the secret store's password; every migration does it, so rotating is migrating."""
+    statement = sql.SQL("ALTER ROLE {} LOGIN PASSWORD {}").format(sql.Identifier(role), sql.Literal(password))
+    owner.execute(statement)
+    owner.commit()
+
+
+def _check(done: dict[int, str], migrations: Sequence[Migration]) -> None:
+    known = {migration.version: migration for migration in migrations}
+    for version, checksum in done.items():
+        if version not in known:
+            raise MigrationConflict(f"migration {version:04} was applied here; deploy a release that has it")
+        if known[version].checksum != checksum:
+            raise MigrationConflict(
+                f"migration {known[version].name} changed after it was applied; restore it, add a new one"
+            )
+
+
+def _apply(owner: psycopg.Connection[Any], migration: Migration, now: datetime) -> str:
+    with owner.transaction():
+        owner.execute(migration.statements.encode())
+        owner.execute(
+            "INSERT INTO schema_migrations VALUES (%s, %s, %s, %s)",
+            (migration.version, migration.name, migration.checksum, now),
+        )
+    return migration.name

@@ -1,0 +1,79 @@
+"""Sending to SQS FIFO queues. Receiving is the event source mapping's work, not ours."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from parlour.infra.errors import QueueUnavailable
+from parlour.infra.jsonable import JsonObject, canonical, digest
+
+if TYPE_CHECKING:
+    from mypy_boto3_sqs import SQSClient
+    from mypy_boto3_sqs.type_defs import SendMessageBatchRequestEntryTypeDef
+
+_BATCH = 10
+_BATCH_BYTES = 900_000
+"""SQS takes 10 messages and 1 MiB in one batch; the rest of the MiB is room for the attributes."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueueMessage:
+    """A body with what a FIFO queue needs: the group that is kept in order, and the de-duplication id.
+
+    Both are hashed before they are sent, so that any text will do and no phone number reaches the queue's
+    metadata; SQS forgets a de-duplication id after five minutes, so it only ever saves work.
+    """
+
+    body: JsonObject
+    group: str
+    deduplication: str
+
+
+class Queue(Protocol):
+    """Somewhere to send messages; `send` returns once every message is durable or raises QueueUnavailable."""
+
+    def send(self, messages: Sequence[QueueMessage], /) -> None: ...
+
+
+class SqsQueue:
+    """One FIFO queue, by its URL."""
+
+    def __init__(self, client: "SQSClient", url: str) -> None:
+        self._client = client
+        self._url = url
+
+    def send(self, messages: Sequence[QueueMessage], /) -> None:
+        """Send in order, in as few calls as fit; a partly refused batch is an error as a whole."""
+        for batch in _batches([_entry(index, message) for index, message in enumerate(messages)]):
+            try:
+                answer = self._client.send_message_batch(QueueUrl=self._url, Entries=batch)
+            except (BotoCoreError, ClientError) as error:
+                raise QueueUnavailable from error
+            if answer.get("Failed"):
+                raise QueueUnavailable(f"the queue refused {len(answer['Failed'])} of {len(batch)} messages")
+
+
+def _entry(index: int, message: QueueMessage) -> "SendMessageBatchRequestEntryTypeDef":
+    return {
+        "Id": str(index),
+        "MessageBody": canonical(message.body),
+        "MessageGroupId": digest(message.group),
+        "MessageDeduplicationId": digest(message.deduplication),
+    }
+
+
+def _batches(
+    entries: list["SendMessageBatchRequestEntryTypeDef"],
+) -> list[list["SendMessageBatchRequestEntryTypeDef"]]:
+    batches: list[list[SendMessageBatchRequestEntryTypeDef]] = []
+    size = 0
+    for entry in entries:
+        length = len(entry["MessageBody"].encode())
+        if not batches or len(batches[-1]) == _BATCH or size + length > _BATCH_BYTES:
+            batches.append([])
+            size = 0
+        batches[-1].append(entry)
+        size += length
+    return batches

@@ -1,0 +1,87 @@
+"""The environment, read in one place: one class per function, one field per variable of the template."""
+
+from pydantic import Field, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from parlour.infra.errors import Misconfigured
+
+
+class Settings(BaseSettings):
+    """What every function is given. Field names are the variables' names in lower case."""
+
+    model_config = SettingsConfigDict(env_prefix="", extra="ignore", frozen=True)
+
+    environment: str = Field(default="local", description="what this deployment is called; tags and links use it")
+
+
+class DatabaseSettings(Settings):
+    """How to reach the database as the app role."""
+
+    database_secret: str = Field(description="secret: JSON with username, password and, on a laptop, host and dbname")
+    database_host: str = Field(default="", description="cluster or proxy endpoint; overrides the secret's host")
+    database_name: str = Field(default="parlour")
+    database_idle: bool = Field(default=False, description="close after each invocation, so that Aurora may pause")
+
+
+class WakeSettings(DatabaseSettings):
+    """Who may wake a session's turn."""
+
+    turns_messaging_queue_url: str
+    turns_web_queue_url: str
+
+
+class EmbeddingSettings(Settings):
+    """Which model turns text into vectors. Without a URL it is Bedrock's."""
+
+    embedding_url: str = Field(default="", description="base URL of an OpenAI-compatible embeddings endpoint")
+    embedding_model: str = Field(default="amazon.titan-embed-text-v2:0")
+    embedding_dimensions: int = Field(default=512, description="of the vectors the model is asked for")
+
+
+class InboundSettings(Settings):
+    """The webhook's door: a queue and the tokens, no database."""
+
+    intake_queue_url: str
+    webhook_secret: str = Field(description='secret: JSON {"gupshup_tokens": [...]}; more than one while rotating')
+
+
+class ReceiverSettings(WakeSettings):
+    """Intake queue to stored message."""
+
+
+class OrchestratorSettings(DatabaseSettings, EmbeddingSettings):
+    """One turn."""
+
+    outbox_queue_url: str
+    model_secret: str = Field(description='secret: JSON {"anthropic_api_key": "..."}; empty: none configured')
+    anthropic_base_url: str = Field(default="", description="for a gateway or a test server; empty: the provider's own")
+
+
+class OutboundSettings(DatabaseSettings):
+    """The way out to channel providers."""
+
+    gupshup_base_url: str = Field(default="https://api.gupshup.io")
+
+
+class HttpApiSettings(WakeSettings, EmbeddingSettings):
+    """REST and the console."""
+
+    token_secret: str = Field(description="secret: the key that visitor tokens are signed with")
+    operator_secret: str = Field(description="secret: the deployment operator's key")
+    oidc_issuers: str = Field(default="", description="issuers whose tokens members may carry, comma-separated")
+    oidc_audience: str = Field(default="parlour")
+
+
+class MigrateSettings(DatabaseSettings):
+    """The owner role, for migrations only."""
+
+    owner_secret: str = Field(description="secret of the owning role, shaped like database_secret")
+
+
+def load[S: Settings](settings: type[S]) -> S:
+    """Read the environment into `settings`; Misconfigured names every variable that is missing or wrong."""
+    try:
+        return settings()
+    except ValidationError as error:
+        names = ", ".join(sorted(str(problem["loc"][0]).upper() for problem in error.errors()))
+        raise Misconfigured(f"set these environment variables (see the template): {names}") from None

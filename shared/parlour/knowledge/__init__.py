@@ -1,0 +1,1 @@
+"""Records, documents, and finding the right words in them."""

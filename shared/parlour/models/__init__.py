@@ -1,0 +1,1 @@
+"""One way to ask any model; what a call costs."""

@@ -1,0 +1,1 @@
+"""Configuration as YAML: validated, applied, exported."""

@@ -1,0 +1,43 @@
+"""Who is acting: the one value that every room knows and every act takes first."""
+
+from dataclasses import dataclass
+from typing import Literal
+from uuid import UUID
+
+PUBLIC, INTERNAL, CONFIDENTIAL, RESTRICTED = range(4)
+"""Clearance and classification levels; a reader sees what is at or below their own."""
+
+type Kind = Literal["user", "member", "key", "operator", "system"]
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Somebody acting inside one tenant.
+
+    kind       user: an end user on a channel; member: somebody of the tenant, signed in by OIDC;
+               key: an API key of the tenant; operator: whoever runs the deployment;
+               system: Parlour itself, working on a queue.
+    id         the user's, member's or key's row; None for operator and system.
+    roles      `admin` may change configuration, `viewer` may read what an operator sees.
+    clearance  0 public, 1 internal, 2 confidential, 3 restricted.
+    """
+
+    tenant_id: UUID
+    kind: Kind
+    id: UUID | None = None
+    roles: frozenset[str] = frozenset()
+    clearance: int = PUBLIC
+
+    @property
+    def name(self) -> str:
+        """How logs and the audit trail call this principal: kind and id, nothing personal."""
+        return f"{self.kind}:{self.id}" if self.id else self.kind
+
+    def has(self, role: str) -> bool:
+        """Whether this principal holds `role`; administrators and operators hold every role."""
+        return self.kind == "operator" or bool({role, "admin"} & self.roles)
+
+
+def system(tenant_id: UUID) -> Principal:
+    """Parlour itself, acting for one tenant on behalf of nobody in particular."""
+    return Principal(tenant_id, "system", clearance=RESTRICTED)

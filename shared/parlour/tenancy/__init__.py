@@ -1,0 +1,1 @@
+"""Signing in, tenants, their versions and their audit trail."""

@@ -1,0 +1,1 @@
+"""One turn: received, journalled, run, answered."""

@@ -1,0 +1,82 @@
+"""The real PostgreSQL that every database test runs on: one cluster, one migrated template, a clone per test."""
+
+import os
+import uuid
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from local.database import APP, Cluster
+from parlour.infra.ids import uuid7
+from parlour.infra.postgres import Database, connector
+
+NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
+"""Monday morning, the moment at which tests happen unless they say otherwise."""
+
+_APP_PASSWORD = "app"
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A cluster of this test process's own."""
+    folder = tmp_path_factory.mktemp("postgres")
+    _let_the_server_user_in(folder)
+    running = Cluster(folder / "data")
+    yield running
+    running.stop()
+
+
+@pytest.fixture(scope="session")
+def template(cluster: Cluster) -> str:
+    """A database with the whole schema and no rows."""
+    cluster.create("template_parlour")
+    cluster.migrate("template_parlour", NOW, _APP_PASSWORD)
+    return "template_parlour"
+
+
+@pytest.fixture
+def database_name(cluster: Cluster, template: str) -> Iterator[str]:
+    """An empty, migrated database of this test's own."""
+    name = f"test_{uuid.uuid4().hex}"
+    cluster.create(name, template)
+    yield name
+    cluster.drop(name)
+
+
+@pytest.fixture
+def open_database(cluster: Cluster, database_name: str) -> Iterator[Callable[[], Database]]:
+    """Opens further connections to this test's database, as the app role under row-level security."""
+    opened: list[Database] = []
+
+    def open_one() -> Database:
+        opened.append(Database(connector(cluster.parameters(database_name, APP, _APP_PASSWORD))))
+        return opened[-1]
+
+    yield open_one
+    for database in opened:
+        database.close()
+
+
+@pytest.fixture
+def database(open_database: Callable[[], Database]) -> Database:
+    """This test's database, as the app role."""
+    return open_database()
+
+
+@pytest.fixture
+def now() -> datetime:
+    return NOW
+
+
+@pytest.fixture
+def new_id() -> Callable[[datetime], uuid.UUID]:
+    return uuid7
+
+
+def _let_the_server_user_in(folder: Path) -> None:
+    """The server does not run as root; when we do, its user must be able to walk to the folder."""
+    for parent in [folder, *folder.parents]:
+        if os.access(parent, os.W_OK) and parent.stat().st_uid == os.getuid() and parent != parent.parent:
+            parent.chmod(parent.stat().st_mode | 0o755)
