@@ -17,6 +17,7 @@
     │   ├── Unauthenticated           401
     │   ├── Forbidden                 403
     │   ├── NotFound                  404
+    │   ├── MethodNotAllowed          405
     │   ├── Conflict                  409
     │   ├── PayloadTooLarge           413
     │   └── InvalidPack               422, with file, line and field of every problem
@@ -25,6 +26,7 @@
         ├── MigrationConflict
         ├── LeaseLost                 a newer worker took the session over: write nothing more
         ├── ProviderRejected          a provider refused the request itself; trying again cannot help
+        ├── DeliveryUnknown           a provider may or may not have taken a message; sending again might double it
         └── PromptOverflow            layers that may not be dropped exceed the budget
 
 The docstring of a class is its default message; a message given instead must say what to do next.
@@ -50,6 +52,11 @@ class RetryError(ParlourError):
 
     code = "retry"
     retryable = True
+
+    def __init__(self, message: str | None = None, *, after: int | None = None) -> None:
+        """`after`: seconds until trying again makes sense; None leaves it to the queue's back-off."""
+        super().__init__(message)
+        self.after = after
 
 
 class DatabaseUnavailable(RetryError):
@@ -142,6 +149,13 @@ class NotFound(CallerError):
     status = 404
 
 
+class MethodNotAllowed(CallerError):
+    """This endpoint does not answer that method; see its documentation."""
+
+    code = "method_not_allowed"
+    status = 405
+
+
 class Conflict(CallerError):
     """Somebody changed this in the meantime; read it again and repeat the change."""
 
@@ -215,6 +229,12 @@ class ProviderRejected(OperatorError):
     """The provider refused the request; look at the binding's configuration."""
 
     code = "provider_rejected"
+
+
+class DeliveryUnknown(OperatorError):
+    """The provider did not say whether it took the message; look in its console before sending again."""
+
+    code = "delivery_unknown"
 
 
 class PromptOverflow(OperatorError):
