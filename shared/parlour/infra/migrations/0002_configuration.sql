@@ -6,20 +6,11 @@ CREATE TABLE tenants (
     display_name text NOT NULL,
     status       text NOT NULL DEFAULT 'active' CHECK (status IN ('active', 'paused', 'archived')),
     settings     jsonb NOT NULL DEFAULT '{}',
+    version      int NOT NULL DEFAULT 1,
     created_at   timestamptz NOT NULL,
     updated_at   timestamptz NOT NULL
 );
 CALL isolate('tenants');
-
--- Without tenant content, so without row-level security: what the edge needs to find the tenant.
--- key: 'tenant:<slug>', 'gupshup:<app>', 'web:<host>'; unique in the whole deployment.
-CREATE TABLE routes (
-    key        text PRIMARY KEY,
-    tenant_id  uuid NOT NULL,
-    binding_id uuid
-);
-GRANT SELECT, INSERT, UPDATE, DELETE ON routes TO parlour_app;
-CREATE INDEX routes_tenant ON routes (tenant_id);
 
 CREATE TABLE members (
     tenant_id    uuid NOT NULL REFERENCES tenants ON DELETE CASCADE,
@@ -154,6 +145,19 @@ CREATE TABLE bindings (
 );
 CALL isolate('bindings');
 
+-- What is known before the tenant is: which tenant and binding a key leads to. It holds nothing of a tenant's
+-- content, so anyone may read it; a row is written only by the tenant it leads to, so none can be stolen.
+-- key: 'tenant:<slug>', 'gupshup:<app>', 'web:<host>'; unique in the whole deployment.
+CREATE TABLE routes (
+    key        text PRIMARY KEY,
+    tenant_id  uuid NOT NULL REFERENCES tenants ON DELETE CASCADE,
+    binding_id uuid,
+    FOREIGN KEY (tenant_id, binding_id) REFERENCES bindings (tenant_id, id) ON DELETE CASCADE
+);
+CALL isolate('routes');
+CREATE POLICY anyone_finds_the_tenant ON routes FOR SELECT USING (true);
+CREATE INDEX routes_tenant ON routes (tenant_id, binding_id);
+
 -- endpoint: 'python:<name>' (built in), later 'http:' and 'mcp:'. auth: a name in secrets, never a value.
 CREATE TABLE tools (
     tenant_id      uuid NOT NULL REFERENCES tenants ON DELETE CASCADE,
@@ -204,6 +208,8 @@ CREATE TABLE config_versions (
     UNIQUE (tenant_id, tier, tier_id, version)
 );
 CALL isolate('config_versions');
+-- What was once in force is not rewritten.
+REVOKE UPDATE, DELETE ON config_versions FROM parlour_app;
 
 CREATE TABLE audit_log (
     tenant_id uuid NOT NULL REFERENCES tenants ON DELETE CASCADE,
