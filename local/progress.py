@@ -1,0 +1,46 @@
+"""Saying what is going on: a spinner with the seconds in a terminal, plain lines anywhere else."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.markup import escape
+
+_WIDTH = 46
+
+
+class Progress:
+    """Steps with their times, and notes between them."""
+
+    def __init__(self, console: Console | None = None) -> None:
+        self._console = console or Console(highlight=False)
+
+    @contextmanager
+    def step(self, title: str) -> Iterator[None]:
+        """Something that takes a while; says when it began and how long it took."""
+        begun = time.monotonic()
+        try:
+            with self._going_on(title):
+                yield
+        except BaseException:
+            self._line("[red]x[/]", title, begun)
+            raise
+        self._line("[green]ok[/]", title, begun)
+
+    def note(self, text: str) -> None:
+        """A line as it is; rich markup is understood."""
+        self._console.print(text)
+
+    @contextmanager
+    def _going_on(self, title: str) -> Iterator[None]:
+        if self._console.is_terminal:
+            with self._console.status(escape(title)):
+                yield
+        else:
+            self._console.print(f"   {escape(title)} ...")
+            yield
+
+    def _line(self, mark: str, title: str, begun: float) -> None:
+        seconds = time.monotonic() - begun
+        self._console.print(f"{mark:>2} {escape(title):<{_WIDTH}} [dim]{seconds:6.1f} s[/]")
