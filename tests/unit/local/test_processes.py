@@ -95,7 +95,7 @@ def test_a_number_that_now_belongs_to_somebody_else_is_left_alone(tmp_path: Path
 
 
 def test_a_wish_to_stop_waits_for_what_must_not_be_cut_in_two() -> None:
-    finished = []
+    finished: list[str] = []
 
     def work() -> None:
         with interrupts.held():

@@ -1,0 +1,95 @@
+# `make help` lists what there is to do. Nothing has to be installed first but Python 3.13.
+
+PYTHON ?= python3.13
+BIN := .venv/bin
+STATE := .parlour
+ENVIRONMENT ?= staging
+DATABASE ?= steady
+STACK ?= parlour-$(ENVIRONMENT)
+WORKERS ?= 2
+
+DEV := .venv/.installed
+EMULATOR := $(STATE)/emulator/.installed
+SAM := $(STATE)/sam/.installed
+CHECKS := $(STATE)/checks/.installed
+
+MAKEFLAGS += --no-print-directory
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.SUFFIXES:
+.PHONY: help run demo test check lint types conventions template build deploy fmt lock clean python
+
+##@ Try it
+
+run: $(DEV) $(EMULATOR) $(SAM) ## start everything on this machine: console, API, queues, functions, database
+	@$(BIN)/python -m local.up
+
+demo: $(DEV) $(EMULATOR) $(SAM) ## the same without a terminal: two conversations, printed with sources and costs
+	@$(BIN)/python -m local.demo
+
+##@ Work on it
+
+test: check $(EMULATOR) ## check, then every test (this is what CI runs)
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --ignore=tests/conventions tests
+
+check: lint types conventions template ## lint, format, types, conventions, template
+
+lint: $(DEV)
+	@echo "   ruff"
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --quiet --check . || { echo "parlour: not formatted: run 'make fmt'" >&2; exit 1; }
+
+types: $(DEV)
+	@echo "   mypy"
+	@$(BIN)/mypy --no-error-summary
+
+conventions: $(DEV)
+	@echo "   conventions"
+	@$(BIN)/python -m pytest tests/conventions
+
+template: $(DEV) $(SAM) $(CHECKS)
+	@echo "   cfn-lint, sam validate, checkov"
+	@$(BIN)/cfn-lint template.yaml
+	@SAM_CLI_TELEMETRY=0 AWS_DEFAULT_REGION=us-east-1 $(STATE)/sam/bin/sam validate --lint >/dev/null
+	@$(STATE)/checks/bin/checkov --config-file .checkov.yaml
+
+fmt: $(DEV) ## put the code in its one format
+	@$(BIN)/ruff check --quiet --fix-only .
+	@$(BIN)/ruff format .
+
+lock: $(DEV) ## pin every requirement again, with hashes (make lock UPGRADE=1 for newer versions)
+	@$(BIN)/python -m local.lock $(if $(UPGRADE),--upgrade)
+
+##@ Ship it
+
+build: $(DEV) $(SAM) ## sam build for arm64 and x86_64; prints the layers' sizes
+	@$(BIN)/python -m local.package
+
+deploy: $(DEV) $(SAM) ## to your AWS account (make deploy ENVIRONMENT=staging DATABASE=steady|idle)
+	@$(STATE)/sam/bin/sam build --parameter-overrides Architecture=arm64
+	@$(STATE)/sam/bin/sam deploy --stack-name $(STACK) --parameter-overrides Cloud=true Database=$(DATABASE) \
+		Environment=$(ENVIRONMENT) CodeHash=$$($(BIN)/python layers/hash.py)
+	@$(BIN)/python layers/migrate.py $(STACK)
+
+##@ Clean it
+
+clean: | python ## remove what was built and kept: environments, caches, the laptop's database
+	@$(PYTHON) -m local.clean
+
+help:
+	@awk 'BEGIN { FS = ":.*## "; printf "\n  \033[1mParlour\033[0m: agents that know what is going on, on AWS or on a laptop\n" } \
+		/^##@ / { printf "\n  \033[1m%s\033[0m\n", substr($$0, 5) } \
+		/^[a-z]+:.*## / { printf "    \033[36mmake %-8s\033[0m %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@printf '\n  With a real model: ANTHROPIC_API_KEY=... make run\n\n'
+
+# Environments: made when missing, brought up to date when their pinned file changed, otherwise left alone.
+
+$(DEV): requirements/dev.txt pyproject.toml local/venv.py | python
+	@$(PYTHON) local/venv.py .venv requirements/dev.txt --project
+
+$(STATE)/%/.installed: requirements/%.txt local/venv.py | python
+	@$(PYTHON) local/venv.py $(STATE)/$* requirements/$*.txt
+
+python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 13))' 2>/dev/null || { \
+		echo "parlour: Python 3.13 is needed and '$(PYTHON)' is not it: install it, or say 'make PYTHON=/path/to/python3.13'" >&2; exit 1; }
