@@ -134,6 +134,11 @@ class Unauthenticated(CallerError):
     code = "unauthenticated"
     status = 401
 
+    def __init__(self, message: str | None = None, *, reason: str = "") -> None:
+        """`reason`: a constant that says what was wrong, for the log; the caller is never told which part it was."""
+        super().__init__(message)
+        self.reason = reason
+
 
 class Forbidden(CallerError):
     """These credentials do not allow this; ask an administrator of the tenant for the role."""

@@ -1,1 +1,1 @@
-"""Signing in, tenants, their versions and their audit trail."""
+"""Who is who and what belongs to whom: tenants, sign-in, people, bindings, versions and the audit trail."""

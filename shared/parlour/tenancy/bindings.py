@@ -1,0 +1,41 @@
+"""Bindings, and the whole persona behind one."""
+
+from uuid import UUID
+
+from parlour.infra.postgres import Transaction
+from parlour.tenancy import store
+from parlour.tenancy.persona import Agent, Binding, Human, Persona, Team
+from parlour.tenancy.records import Tenant
+
+__all__ = [
+    "Agent",
+    "Binding",
+    "Human",
+    "Persona",
+    "Team",
+    "Tenant",
+    "by_id",
+    "by_slug",
+    "list_active",
+    "load",
+]
+
+
+def load(tx: Transaction, binding_id: UUID) -> Persona | None:
+    """The binding with its human, team, agent and tenant, in one query; inactive ones too: look at `is_active`."""
+    return store.persona(tx, binding_id)
+
+
+def by_id(tx: Transaction, binding_id: UUID) -> Binding | None:
+    """One binding, active or not."""
+    return store.binding_by_id(tx, binding_id)
+
+
+def by_slug(tx: Transaction, slug: str) -> Binding | None:
+    """One binding by the name its pack gives it, active or not; any text is safe."""
+    return store.binding_by_slug(tx, slug) if slug.isprintable() else None
+
+
+def list_active(tx: Transaction) -> list[Binding]:
+    """The bindings that are switched on, by slug."""
+    return store.active_bindings(tx)

@@ -1,0 +1,81 @@
+"""The tenant's own people: who may sign in with an OIDC token, and what they may do."""
+
+from collections.abc import Collection
+from datetime import datetime
+from uuid import UUID
+
+from parlour.infra.errors import Conflict, NotFound
+from parlour.infra.ids import NewId
+from parlour.infra.jsonable import JsonObject
+from parlour.infra.postgres import Transaction
+from parlour.principal import Principal
+from parlour.tenancy import audit, store
+from parlour.tenancy.records import Member
+from parlour.tenancy.roles import check_grant, check_label, require
+
+__all__ = ["Member", "add", "all_of", "change"]
+
+
+def add(
+    principal: Principal,
+    tx: Transaction,
+    *,
+    issuer: str,
+    subject: str,
+    display_name: str,
+    roles: Collection[str],
+    clearance: int,
+    now: datetime,
+    new_id: NewId,
+) -> Member:
+    """Let the person whom `issuer` calls `subject` sign in here. Needs admin; audited.
+
+    Raises Conflict when they are a member already, Forbidden and InvalidRequest as the rules of granting say.
+    """
+    check_grant(principal, roles, clearance)
+    member = store.add_member(
+        tx,
+        member_id=new_id(now),
+        issuer=check_label("issuer", issuer),
+        subject=check_label("subject", subject),
+        display_name=check_label("display_name", display_name),
+        roles=sorted(set(roles)),
+        clearance=clearance,
+        now=now,
+    )
+    if member is None:
+        raise Conflict("this person is a member already; change their roles instead")
+    _record(principal, tx, "member.added", member, now, new_id)
+    return member
+
+
+def change(
+    principal: Principal,
+    tx: Transaction,
+    member_id: UUID,
+    *,
+    roles: Collection[str],
+    clearance: int,
+    active: bool,
+    now: datetime,
+    new_id: NewId,
+) -> Member:
+    """Set what a member may do from the next request on. Needs admin; audited. Raises NotFound."""
+    check_grant(principal, roles, clearance)
+    granted = sorted(set(roles))
+    member = store.change_member(tx, member_id=member_id, roles=granted, clearance=clearance, active=active)
+    if member is None:
+        raise NotFound("there is no such member; read the list again")
+    _record(principal, tx, "member.changed", member, now, new_id)
+    return member
+
+
+def all_of(principal: Principal, tx: Transaction) -> list[Member]:
+    """Everybody of the tenant, by name. Needs admin."""
+    require(principal, "admin")
+    return store.members(tx)
+
+
+def _record(principal: Principal, tx: Transaction, action: str, member: Member, now: datetime, new_id: NewId) -> None:
+    details: JsonObject = {"roles": [*member.roles], "clearance": member.clearance, "active": member.active}
+    audit.record(principal, tx, action, f"member:{member.id}", details, now, new_id)

@@ -1,0 +1,174 @@
+"""Members' tokens: signed by an OpenID Connect issuer that this deployment trusts.
+
+An issuer's keys are found through its discovery document, kept for an hour, and read again when a token names a
+key that is not among them, at most every half minute. While an issuer does not answer, its last keys serve for a
+day.
+"""
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from urllib.parse import urlsplit
+
+import jwt
+
+from parlour.infra import log
+from parlour.infra.errors import Misconfigured, ProviderUnavailable, Unauthenticated
+from parlour.infra.jsonable import Json, JsonObject
+from parlour.tenancy import tokens
+
+_ALGORITHMS = {"RSA": "RS256", "EC": "ES256"}
+"""By type of key. The key decides the algorithm; the token's header only has to agree."""
+
+_FRESH = timedelta(hours=1)
+_PAUSE = timedelta(seconds=30)
+_LONGEST = timedelta(days=1)
+_LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Whom an issuer says the bearer is."""
+
+    issuer: str
+    subject: str
+
+
+def allowed(text: str) -> tuple[str, ...]:
+    """The issuers of a comma-separated setting; Misconfigured unless each is https, or http on this machine."""
+    issuers = tuple(part.strip() for part in text.split(",") if part.strip())
+    for issuer in issuers:
+        if not (_is_https(issuer) or _is_local(issuer)):
+            raise Misconfigured("OIDC_ISSUERS: write https:// URLs, separated by commas (http:// on localhost only)")
+    return issuers
+
+
+class Issuers:
+    """The trusted issuers and their keys. May be shared between threads."""
+
+    def __init__(self, trusted: Sequence[str], audience: str, fetch: Callable[[str], JsonObject]) -> None:
+        self._keys = {issuer: _Keys(issuer, fetch) for issuer in trusted}
+        self._audience = audience
+        self._lock = threading.Lock()
+
+    def verify(self, text: str, now: datetime) -> Identity:
+        """Whom the token is for.
+
+        Raises Unauthenticated for every token that is not in order, ProviderUnavailable when that cannot be
+        told because the issuer does not answer.
+        """
+        header = tokens.header(text)
+        if header is None or header.algorithm not in _ALGORITHMS.values():
+            raise Unauthenticated(reason="algorithm")
+        issuer = tokens.text_claim(tokens.unverified(text), "iss")
+        if issuer not in self._keys:
+            raise Unauthenticated(reason="issuer")
+        with self._lock:
+            key = self._keys[issuer].find(header, now)
+        claims = tokens.verified(text, key, key.algorithm_name)
+        return self._identity(claims, issuer, now)
+
+    def _identity(self, claims: JsonObject, issuer: str, now: datetime) -> Identity:
+        if claims.get("iss") != issuer:
+            raise Unauthenticated(reason="issuer")
+        if not _names(claims.get("aud"), self._audience):
+            raise Unauthenticated(reason="audience")
+        tokens.check_times(claims, now)
+        return Identity(issuer, tokens.text_claim(claims, "sub"))
+
+
+class _Keys:
+    """One issuer's public keys."""
+
+    def __init__(self, issuer: str, fetch: Callable[[str], JsonObject]) -> None:
+        self._issuer = issuer
+        self._fetch = fetch
+        self._keys: tuple[jwt.PyJWK, ...] = ()
+        self._read_at: datetime | None = None
+        self._tried_at: datetime | None = None
+
+    def find(self, header: tokens.Header, now: datetime) -> jwt.PyJWK:
+        """The key that the header names, read anew if need be; see the module for when."""
+        if self._is_due(header, now):
+            self._read(now)
+        key = _matching(self._keys, header)
+        if key:
+            return key
+        if self._read_at != self._tried_at:
+            raise ProviderUnavailable("the identity provider did not answer; try again in a minute")
+        raise Unauthenticated(reason="unknown_key")
+
+    def _is_due(self, header: tokens.Header, now: datetime) -> bool:
+        if self._tried_at and now - self._tried_at < _PAUSE:
+            return False
+        return self._read_at is None or now - self._read_at > _FRESH or _matching(self._keys, header) is None
+
+    def _read(self, now: datetime) -> None:
+        self._tried_at = now
+        try:
+            self._keys = _usable(self._fetch(self._keys_url()))
+            self._read_at = now
+        except ProviderUnavailable as error:
+            log.error("issuer_unreadable", error, issuer=self._issuer)
+            if self._read_at and now - self._read_at > _LONGEST:
+                self._keys = ()
+
+    def _keys_url(self) -> str:
+        document = self._fetch(f"{self._issuer.rstrip('/')}/.well-known/openid-configuration")
+        url = document.get("jwks_uri")
+        if document.get("issuer") != self._issuer or not isinstance(url, str):
+            raise ProviderUnavailable("the issuer's discovery document is not its own")
+        if not (_is_https(url) or (_is_local(url) and _is_local(self._issuer))):
+            raise ProviderUnavailable("the issuer's keys are not behind https")
+        return url
+
+
+def _usable(document: JsonObject) -> tuple[jwt.PyJWK, ...]:
+    listed = document.get("keys")
+    if not isinstance(listed, list):
+        raise ProviderUnavailable("the issuer's key set has no keys")
+    return tuple(key for key in map(_key, listed) if key)
+
+
+def _key(jwk: Json) -> jwt.PyJWK | None:
+    """A public signing key of a kind that we take, else None: one odd key must not cost the others."""
+    if not isinstance(jwk, dict) or jwk.get("use", "sig") != "sig" or "d" in jwk:
+        return None
+    kind = jwk.get("kty")
+    algorithm = _ALGORITHMS.get(kind) if isinstance(kind, str) else None
+    if algorithm is None or jwk.get("alg", algorithm) != algorithm or jwk.get("crv", "P-256") != "P-256":
+        return None
+    try:
+        return jwt.PyJWK(jwk, algorithm)
+    except (jwt.PyJWTError, ValueError, TypeError):
+        return None
+
+
+def _matching(keys: Sequence[jwt.PyJWK], header: tokens.Header) -> jwt.PyJWK | None:
+    """The key of that name and algorithm; a token that names none fits a key set of one."""
+    fitting = [key for key in keys if key.algorithm_name == header.algorithm]
+    if header.key_id is None:
+        return fitting[0] if len(fitting) == 1 else None
+    return next((key for key in fitting if key.key_id == header.key_id), None)
+
+
+def _names(audience: Json, wanted: str) -> bool:
+    return audience == wanted or (isinstance(audience, list) and wanted in audience)
+
+
+def _is_https(url: str) -> bool:
+    return _matches(url, "https") is not None
+
+
+def _is_local(url: str) -> bool:
+    return _matches(url, "http") in _LOCAL
+
+
+def _matches(url: str, scheme: str) -> str | None:
+    """The host of a URL of that scheme without credentials in it, else None."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return None
+    return parts.hostname if parts.scheme == scheme and parts.hostname and "@" not in parts.netloc else None

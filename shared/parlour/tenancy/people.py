@@ -1,0 +1,144 @@
+"""End users, the identities by which channels know them, and their sessions."""
+
+from datetime import datetime
+from uuid import UUID
+
+from parlour.infra.errors import NotFound
+from parlour.infra.ids import NewId
+from parlour.infra.postgres import Transaction
+from parlour.principal import Principal
+from parlour.tenancy import store
+from parlour.tenancy.records import Contact, Session, User
+
+__all__ = [
+    "Contact",
+    "Session",
+    "User",
+    "contact",
+    "open_session",
+    "open_visitor",
+    "principal_of",
+    "session",
+    "session_of",
+    "sessions_of",
+    "user",
+]
+
+
+def contact(
+    tx: Transaction,
+    *,
+    channel: str,
+    address: str,
+    display_name: str | None,
+    binding_id: UUID,
+    now: datetime,
+    new_id: NewId,
+) -> Contact:
+    """Who writes from the phone number `address` (E.164) on a messaging channel, and in which session.
+
+    One statement: the identity, the user with that number and the one main session of user and binding are found
+    or made, safely against the same person's message arriving elsewhere at the same moment. It also marks the
+    session as active, which locks its row: what the transaction stores after it is in order of commit.
+    """
+    return store.contact(
+        tx,
+        channel=channel,
+        address=address,
+        display_name=display_name,
+        binding_id=binding_id,
+        user_id=new_id(now),
+        identity_id=new_id(now),
+        session_id=new_id(now),
+        now=now,
+    )
+
+
+def open_visitor(tx: Transaction, *, binding_id: UUID, now: datetime, new_id: NewId) -> Contact:
+    """A new visitor on the web, with a session; its identity's address is the user's id.
+
+    Raises NotFound when the binding is missing or switched off.
+    """
+    opened = store.open_visitor(
+        tx,
+        binding_id=binding_id,
+        user_id=new_id(now),
+        identity_id=new_id(now),
+        session_id=new_id(now),
+        now=now,
+    )
+    if opened is None:
+        raise NotFound("there is no such agent to talk to; ask for the list of bindings")
+    return opened
+
+
+def open_session(
+    principal: Principal,
+    tx: Transaction,
+    *,
+    binding_id: UUID,
+    entity_id: UUID | None = None,
+    now: datetime,
+    new_id: NewId,
+) -> Session:
+    """A further session of a user on the web, about an entity if one is named.
+
+    Raises NotFound when the user is gone, the binding is missing or off, or the entity is beyond their clearance.
+    """
+    opened = principal.id and store.open_session(
+        tx,
+        user_id=principal.id,
+        binding_id=binding_id,
+        entity_id=entity_id,
+        clearance=principal.clearance,
+        session_id=new_id(now),
+        now=now,
+    )
+    if not opened:
+        raise NotFound("there is no such agent or record here; ask for the list of bindings")
+    return opened
+
+
+def user(tx: Transaction, user_id: UUID) -> User | None:
+    """One end user."""
+    return store.user(tx, user_id)
+
+
+def session(tx: Transaction, session_id: UUID) -> Session | None:
+    """One session, whoever it belongs to."""
+    return store.session(tx, session_id)
+
+
+def session_of(principal: Principal, tx: Transaction, session_id: UUID) -> Session:
+    """The session, if the principal may read it: the user it belongs to, a viewer of the tenant, or Parlour itself.
+
+    Raises NotFound otherwise, so that nobody learns which ids exist.
+    """
+    found = store.session(tx, session_id)
+    if found is None or not _may_read(principal, found):
+        raise NotFound("there is no such session; open one first")
+    return found
+
+
+def sessions_of(principal: Principal, tx: Transaction, most: int) -> list[Session]:
+    """The user's own sessions, the latest first; nobody but a user has any."""
+    if principal.kind != "user" or principal.id is None:
+        return []
+    return store.sessions_of_user(tx, principal.id, most)
+
+
+def principal_of(tx: Transaction, user_id: UUID, binding_id: UUID) -> Principal:
+    """The user as they may act now through this binding: read anew for each turn, never kept.
+
+    Raises NotFound when the user or the binding is gone.
+    """
+    acting = store.acting_user(tx, user_id, binding_id)
+    if acting is None:
+        raise NotFound("this user or binding is no longer here")
+    return Principal(acting.tenant_id, "user", acting.id, clearance=acting.clearance)
+
+
+def _may_read(principal: Principal, found: Session) -> bool:
+    if principal.kind == "user":
+        return principal.id == found.user_id
+    return principal.kind == "system" or principal.has("viewer")

@@ -1,0 +1,105 @@
+"""A persona: who speaks, the job being done, the machinery, and the binding that puts them together. Pure."""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from parlour.infra.jsonable import Json, JsonObject
+from parlour.tenancy.records import Tenant
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """One deployable agent: three tiers, channels, a door.
+
+    channels   {"whatsapp": {"provider", "app", "source", "api_key"}, "web": {"host"}}; `api_key` names a secret.
+    clearance  what people who come in through this binding may see, unless their own row says otherwise.
+    """
+
+    id: UUID
+    slug: str
+    display_name: str
+    human_id: UUID
+    team_id: UUID
+    agent_id: UUID
+    door: str
+    channels: JsonObject
+    clearance: int
+    greeting: str
+    is_active: bool
+    version: int
+
+    @property
+    def open_to_visitors(self) -> bool:
+        """Whether somebody without credentials may start a session on the web."""
+        return self.is_active and self.door != "private" and "web" in self.channels
+
+
+@dataclass(frozen=True, slots=True)
+class Human:
+    """Who speaks: identity, voice, languages."""
+
+    id: UUID
+    slug: str
+    display_name: str
+    identity: str
+    voice: JsonObject
+    languages: tuple[str, ...]
+    cultural_register: str
+    guardrails: tuple[Json, ...]
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Team:
+    """The job being done: role, procedures, to whom it is handed on."""
+
+    id: UUID
+    slug: str
+    display_name: str
+    department: str
+    role: str
+    sops: tuple[Json, ...]
+    escalation: JsonObject
+    allowed_handoffs: tuple[str, ...]
+    guardrails: tuple[Json, ...]
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """The machinery: instructions, models, tools, memory, budget. `tools` are names."""
+
+    id: UUID
+    slug: str
+    display_name: str
+    instructions: str
+    model_routing: JsonObject
+    tools: tuple[str, ...]
+    memory_policy: JsonObject
+    retrieval: JsonObject
+    budget: JsonObject
+    guardrails: tuple[Json, ...]
+    max_tool_iterations: int
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Persona:
+    """Everything about a binding that a turn needs, as it was at one moment."""
+
+    tenant: Tenant
+    binding: Binding
+    human: Human
+    team: Team
+    agent: Agent
+
+    @property
+    def versions(self) -> JsonObject:
+        """The version of each part: what a turn freezes, and what names the cause when a prompt changes."""
+        return {
+            "tenant": self.tenant.version,
+            "binding": self.binding.version,
+            "human": self.human.version,
+            "team": self.team.version,
+            "agent": self.agent.version,
+        }

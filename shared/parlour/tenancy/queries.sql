@@ -1,0 +1,214 @@
+-- In this order: routes, tenants, bindings, people, signing in, members and keys, versions and the audit trail.
+
+-- name: route
+-- Where a routing key leads; it needs no tenant.
+SELECT key, tenant_id, binding_id FROM routes WHERE key = %(key)s;
+
+-- name: claim_route
+-- Take a key for this tenant or point its own key elsewhere; no row comes back when another tenant holds it.
+INSERT INTO routes (key, tenant_id, binding_id) VALUES (%(key)s, current_tenant(), %(binding_id)s)
+ON CONFLICT (key) DO UPDATE SET binding_id = excluded.binding_id WHERE routes.tenant_id = excluded.tenant_id
+RETURNING key, tenant_id, binding_id;
+
+-- name: release_routes
+-- Give up this tenant's channel keys except those kept; the key of the tenant itself stays.
+DELETE FROM routes
+ WHERE tenant_id = current_tenant() AND key NOT LIKE 'tenant:%%' AND key <> ALL (%(kept)s::text[])
+RETURNING key, tenant_id, binding_id;
+
+-- name: own_routes
+-- The keys that lead to this tenant.
+SELECT key, tenant_id, binding_id FROM routes WHERE tenant_id = current_tenant() ORDER BY key;
+
+-- name: tenant
+-- The tenant of this transaction.
+SELECT tenant_id, slug, display_name, status, settings, version, created_at, updated_at FROM tenants;
+
+-- name: create_tenant
+-- A new tenant under the id that this transaction was opened with; no row comes back when there is one.
+INSERT INTO tenants (tenant_id, slug, display_name, settings, created_at, updated_at)
+VALUES (current_tenant(), %(slug)s, %(display_name)s, %(settings)s, %(now)s, %(now)s)
+ON CONFLICT (tenant_id) DO NOTHING
+RETURNING tenant_id, slug, display_name, status, settings, version, created_at, updated_at;
+
+-- name: update_tenant
+-- Give the tenant a new name or settings, and its next version; no row comes back when nothing differs.
+UPDATE tenants SET display_name = %(display_name)s, settings = %(settings)s, version = version + 1, updated_at = %(now)s
+ WHERE (display_name, settings) IS DISTINCT FROM (%(display_name)s, %(settings)s)
+RETURNING tenant_id, slug, display_name, status, settings, version, created_at, updated_at;
+
+-- name: set_tenant_status
+-- Open, pause or close the tenant.
+UPDATE tenants SET status = %(status)s, updated_at = %(now)s
+RETURNING tenant_id, slug, display_name, status, settings, version, created_at, updated_at;
+
+-- name: persona
+-- A binding with its three tiers and its tenant, each as one JSON object.
+SELECT to_jsonb(t) AS tenant, to_jsonb(b) AS binding, to_jsonb(h) AS human, to_jsonb(m) AS team, to_jsonb(a) AS agent
+  FROM bindings b
+  JOIN tenants t USING (tenant_id)
+  JOIN humans h ON h.tenant_id = b.tenant_id AND h.id = b.human_id
+  JOIN teams m ON m.tenant_id = b.tenant_id AND m.id = b.team_id
+  JOIN agents a ON a.tenant_id = b.tenant_id AND a.id = b.agent_id
+ WHERE b.id = %(binding_id)s;
+
+-- name: binding_by_id
+-- One binding.
+SELECT id, slug, display_name, human_id, team_id, agent_id, door, channels, clearance, greeting, is_active, version
+  FROM bindings WHERE id = %(binding_id)s;
+
+-- name: binding_by_slug
+-- One binding, by the name its pack gives it.
+SELECT id, slug, display_name, human_id, team_id, agent_id, door, channels, clearance, greeting, is_active, version
+  FROM bindings WHERE slug = %(slug)s;
+
+-- name: active_bindings
+-- The bindings that are switched on.
+SELECT id, slug, display_name, human_id, team_id, agent_id, door, channels, clearance, greeting, is_active, version
+  FROM bindings WHERE is_active ORDER BY slug;
+
+-- name: contact
+-- Who writes from this number, and their main session with the binding; what is missing is made. Every step is
+-- an upsert that hands back the row that won, so two first messages at once end in one user and one session.
+WITH known AS (
+    SELECT user_id FROM channel_identities WHERE channel = %(channel)s AND address = %(address)s
+), person AS (
+    INSERT INTO users (tenant_id, id, phone, display_name, created_at)
+    SELECT current_tenant(), %(user_id)s, %(address)s, %(display_name)s, %(now)s WHERE NOT EXISTS (SELECT FROM known)
+    ON CONFLICT (tenant_id, phone) DO UPDATE SET display_name = COALESCE(users.display_name, excluded.display_name)
+    RETURNING id
+), identity AS (
+    INSERT INTO channel_identities (tenant_id, id, user_id, channel, address, created_at)
+    SELECT current_tenant(), %(identity_id)s, id, %(channel)s, %(address)s, %(now)s FROM person
+    ON CONFLICT (tenant_id, channel, address) DO UPDATE SET address = excluded.address
+    RETURNING user_id
+)
+INSERT INTO sessions (tenant_id, id, user_id, binding_id, channel, is_main, created_at, last_active_at)
+SELECT current_tenant(), %(session_id)s, writer.user_id, %(binding_id)s, %(channel)s, true, %(now)s, %(now)s
+  FROM (SELECT user_id FROM known UNION ALL SELECT user_id FROM identity) AS writer
+ON CONFLICT (tenant_id, user_id, binding_id) WHERE is_main
+DO UPDATE SET last_active_at = GREATEST(sessions.last_active_at, excluded.last_active_at)
+RETURNING user_id, id AS session_id, id = %(session_id)s AS is_new;
+
+-- name: open_visitor
+-- A new user on the web with a session; no row comes back when the binding is missing or switched off.
+WITH door AS (
+    SELECT id FROM bindings WHERE id = %(binding_id)s AND is_active
+), person AS (
+    INSERT INTO users (tenant_id, id, created_at)
+    SELECT current_tenant(), %(user_id)s, %(now)s FROM door
+    RETURNING id
+), identity AS (
+    INSERT INTO channel_identities (tenant_id, id, user_id, channel, address, created_at)
+    SELECT current_tenant(), %(identity_id)s, id, 'web', id::text, %(now)s FROM person
+    RETURNING user_id
+)
+INSERT INTO sessions (tenant_id, id, user_id, binding_id, channel, created_at, last_active_at)
+SELECT current_tenant(), %(session_id)s, identity.user_id, door.id, 'web', %(now)s, %(now)s FROM identity, door
+RETURNING user_id, id AS session_id, true AS is_new;
+
+-- name: open_session
+-- A further session of a user on the web; no row comes back when the binding, the user or the entity is missing
+-- or out of reach.
+INSERT INTO sessions (tenant_id, id, user_id, binding_id, entity_id, channel, created_at, last_active_at)
+SELECT current_tenant(), %(session_id)s, u.id, b.id, %(entity_id)s::uuid, 'web', %(now)s, %(now)s
+  FROM users u CROSS JOIN bindings b
+ WHERE u.id = %(user_id)s AND b.id = %(binding_id)s AND b.is_active
+   AND (%(entity_id)s::uuid IS NULL
+        OR EXISTS (SELECT FROM entities e
+                    WHERE e.id = %(entity_id)s::uuid AND e.classification <= %(clearance)s AND e.deleted_at IS NULL))
+RETURNING id, user_id, binding_id, entity_id, channel, title, is_main, created_at, last_active_at;
+
+-- name: user
+-- One end user.
+SELECT id, phone, display_name, locale, clearance, created_at FROM users WHERE id = %(user_id)s;
+
+-- name: session
+-- One session.
+SELECT id, user_id, binding_id, entity_id, channel, title, is_main, created_at, last_active_at
+  FROM sessions WHERE id = %(session_id)s;
+
+-- name: sessions_of_user
+-- A user's sessions, the latest first.
+SELECT id, user_id, binding_id, entity_id, channel, title, is_main, created_at, last_active_at
+  FROM sessions WHERE user_id = %(user_id)s ORDER BY last_active_at DESC, id DESC LIMIT %(most)s;
+
+-- name: acting_user
+-- What a user may see through a binding: their own clearance if they have one, else the binding's.
+SELECT u.tenant_id, u.id, COALESCE(u.clearance, b.clearance) AS clearance
+  FROM users u JOIN bindings b USING (tenant_id)
+ WHERE u.id = %(user_id)s AND b.id = %(binding_id)s;
+
+-- name: admit_member
+-- The active member whom an issuer calls by this subject.
+SELECT m.id, m.roles, m.clearance, NULL::bytea AS secret_hash, to_jsonb(t) AS tenant
+  FROM members m JOIN tenants t USING (tenant_id)
+ WHERE m.issuer = %(issuer)s AND m.subject = %(subject)s AND m.active;
+
+-- name: admit_key
+-- A key that is not revoked; whoever asks compares the hash.
+SELECT k.id, k.roles, k.clearance, k.secret_hash, to_jsonb(t) AS tenant
+  FROM api_keys k JOIN tenants t USING (tenant_id)
+ WHERE k.id = %(key_id)s AND k.revoked_at IS NULL;
+
+-- name: admit_visitor
+-- The user of a visitor's token, if the user and the binding are still there.
+SELECT u.id, '{}'::text[] AS roles, COALESCE(u.clearance, b.clearance) AS clearance, NULL::bytea AS secret_hash,
+       to_jsonb(t) AS tenant
+  FROM users u JOIN bindings b USING (tenant_id) JOIN tenants t USING (tenant_id)
+ WHERE u.id = %(user_id)s AND b.id = %(binding_id)s;
+
+-- name: add_member
+-- A new member; no row comes back when the issuer's subject is one already.
+INSERT INTO members (tenant_id, id, issuer, subject, display_name, roles, clearance, created_at)
+VALUES (current_tenant(), %(member_id)s, %(issuer)s, %(subject)s, %(display_name)s, %(roles)s, %(clearance)s, %(now)s)
+ON CONFLICT (tenant_id, issuer, subject) DO NOTHING
+RETURNING id, issuer, subject, display_name, roles, clearance, active, created_at;
+
+-- name: change_member
+-- Change what a member may do.
+UPDATE members SET roles = %(roles)s, clearance = %(clearance)s, active = %(active)s WHERE id = %(member_id)s
+RETURNING id, issuer, subject, display_name, roles, clearance, active, created_at;
+
+-- name: members
+-- Everybody of the tenant.
+SELECT id, issuer, subject, display_name, roles, clearance, active, created_at
+  FROM members ORDER BY display_name, id;
+
+-- name: create_key
+-- A new API key, by the hash of its secret.
+INSERT INTO api_keys (tenant_id, id, name, secret_hash, roles, clearance, created_at)
+VALUES (current_tenant(), %(key_id)s, %(name)s, %(secret_hash)s, %(roles)s, %(clearance)s, %(now)s)
+RETURNING id, name, roles, clearance, created_at, revoked_at;
+
+-- name: revoke_key
+-- End a key; one that has ended keeps its time.
+UPDATE api_keys SET revoked_at = COALESCE(revoked_at, %(now)s) WHERE id = %(key_id)s
+RETURNING id, name, roles, clearance, created_at, revoked_at;
+
+-- name: keys
+-- The tenant's keys, the newest first.
+SELECT id, name, roles, clearance, created_at, revoked_at FROM api_keys ORDER BY created_at DESC, id DESC;
+
+-- name: record_version
+-- Keep a version of a piece of configuration; nothing is written when that version is there already.
+INSERT INTO config_versions (tenant_id, id, tier, tier_id, version, config, created_by, created_at)
+VALUES (current_tenant(), %(id)s, %(tier)s, %(tier_id)s, %(version)s, %(config)s, %(created_by)s, %(now)s)
+ON CONFLICT (tenant_id, tier, tier_id, version) DO NOTHING;
+
+-- name: versions
+-- What a piece of configuration was, the newest version first.
+SELECT tier, tier_id, version, config, created_by, created_at
+  FROM config_versions WHERE tier = %(tier)s AND tier_id = %(tier_id)s ORDER BY version DESC;
+
+-- name: record_act
+-- Add to the audit trail.
+INSERT INTO audit_log (tenant_id, id, actor, action, target, details, at)
+VALUES (current_tenant(), %(id)s, %(actor)s, %(action)s, %(target)s, %(details)s, %(now)s);
+
+-- name: acts
+-- The audit trail, the latest first, from before an entry on.
+SELECT id, actor, action, target, details, at
+  FROM audit_log
+ WHERE %(before_at)s::timestamptz IS NULL OR (at, id) < (%(before_at)s::timestamptz, %(before_id)s::uuid)
+ ORDER BY at DESC, id DESC LIMIT %(most)s;

@@ -1,0 +1,46 @@
+"""What a principal may do, and what they may give to others. Pure."""
+
+from collections.abc import Collection
+from uuid import UUID
+
+from parlour.infra.errors import Forbidden, InvalidRequest
+from parlour.principal import PUBLIC, RESTRICTED, Principal
+
+ROLES = frozenset({"admin", "viewer"})
+"""admin changes configuration and holds every other role; viewer reads what an operator sees."""
+
+_LONGEST_LABEL = 200
+
+
+def operator(tenant_id: UUID) -> Principal:
+    """Whoever runs the deployment, acting inside one tenant."""
+    return Principal(tenant_id, "operator", clearance=RESTRICTED)
+
+
+def require(principal: Principal, role: str) -> None:
+    """Raise Forbidden unless the principal holds `role`."""
+    if not principal.has(role):
+        raise Forbidden(f"this needs the role {role}; ask an administrator of the tenant for it")
+
+
+def check_grant(principal: Principal, roles: Collection[str], clearance: int) -> None:
+    """Whether `principal` may give these to somebody: an administrator, and never more clearance than their own.
+
+    Raises Forbidden, or InvalidRequest when a role or the clearance does not exist.
+    """
+    require(principal, "admin")
+    unknown = sorted(set(roles) - ROLES)
+    if unknown:
+        raise InvalidRequest(f"roles: {', '.join(map(repr, unknown))} unknown; use {', '.join(sorted(ROLES))}")
+    if not PUBLIC <= clearance <= RESTRICTED:
+        raise InvalidRequest(f"clearance: use a number from {PUBLIC} (public) to {RESTRICTED} (restricted)")
+    if clearance > principal.clearance:
+        raise Forbidden(f"your own clearance is {principal.clearance}; nobody grants more than they have")
+
+
+def check_label(field: str, text: str) -> str:
+    """`text` without spaces around it, if people can read it; InvalidRequest names the field if not."""
+    label = text.strip()
+    if not label or len(label) > _LONGEST_LABEL or not label.isprintable():
+        raise InvalidRequest(f"{field}: write 1 to {_LONGEST_LABEL} printable characters")
+    return label

@@ -1,0 +1,61 @@
+"""Routing keys: which tenant, and which binding, an address of the outside world leads to.
+
+A key is unique in the whole deployment. Reading one needs no tenant, since it is how the tenant is found;
+the database lets a key be written only by the tenant it leads to.
+"""
+
+from collections.abc import Collection
+from uuid import UUID
+
+from parlour.infra.errors import Conflict, InvalidRequest
+from parlour.infra.postgres import Transaction
+from parlour.tenancy import store
+from parlour.tenancy.records import Route
+
+__all__ = ["Route", "claim", "gupshup_key", "mine", "release_missing", "resolve", "tenant_key", "web_key"]
+
+_LONGEST = 255
+"""Characters; a host name has 253 at most."""
+
+
+def tenant_key(slug: str) -> str:
+    """The key of a tenant as a whole."""
+    return f"tenant:{slug}"
+
+
+def gupshup_key(app: str) -> str:
+    """The key of a Gupshup app, by the name that its webhooks carry (case matters)."""
+    return f"gupshup:{app}"
+
+
+def web_key(host: str) -> str:
+    """The key of a web host, as a Host header or an Origin's authority gives it: case, port and final dot dropped."""
+    name = host.strip().lower()
+    bare = name.partition("]")[0] + "]" if name.startswith("[") else name.partition(":")[0]
+    return f"web:{bare.rstrip('.')}"
+
+
+def resolve(tx: Transaction, key: str) -> Route | None:
+    """Where `key` leads. Works in a transaction without a tenant and in any tenant's; any text is safe."""
+    return store.route(tx, key) if key.isprintable() else None
+
+
+def claim(tx: Transaction, key: str, binding_id: UUID | None) -> None:
+    """Let `key` lead to the transaction's tenant and to `binding_id`; repeating it changes nothing.
+
+    Raises Conflict when another tenant holds the key, InvalidRequest for a text that cannot be one.
+    """
+    if not key.isprintable() or len(key) > _LONGEST:
+        raise InvalidRequest(f"routing key: write {_LONGEST} printable characters at most")
+    if store.claim_route(tx, key, binding_id) is None:
+        raise Conflict(f"the routing key {key} belongs to another tenant; choose another or have it released there")
+
+
+def release_missing(tx: Transaction, kept: Collection[str]) -> list[str]:
+    """Give up the transaction's tenant's keys that are not in `kept`, except the tenant's own; returns them."""
+    return sorted(route.key for route in store.release_routes(tx, kept))
+
+
+def mine(tx: Transaction) -> list[Route]:
+    """The keys that lead to the transaction's tenant, by key."""
+    return store.own_routes(tx)
