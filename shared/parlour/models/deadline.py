@@ -1,0 +1,73 @@
+"""Listening to a slow source without ever waiting for it longer than was agreed."""
+
+import time
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+from threading import Event, Thread
+
+from parlour.infra.errors import ProviderUnavailable
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long to wait, in seconds: for the first token, and for the whole answer."""
+
+    first_token: float
+    whole: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Item[T]:
+    value: T
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    error: Exception | None
+
+
+def within[T](patience: Patience, source: Callable[[], Generator[T]], is_token: Callable[[T], bool]) -> Iterator[T]:
+    """The items of `source`, which runs in a thread of its own; its exceptions are raised here.
+
+    ProviderUnavailable when no item that `is_token` came in time, or the whole took too long. A read timeout of the
+    HTTP client cannot promise either: every keep-alive byte starts it anew, and looking up a name has none.
+    When the caller stops listening, the source is closed as soon as it moves again.
+    """
+    inbox: SimpleQueue[_Item[T] | _End] = SimpleQueue()
+    gone = Event()
+    Thread(target=_pump, args=(source, inbox, gone), name="model-stream", daemon=True).start()
+    started = time.monotonic()
+    limit = min(patience.first_token, patience.whole)
+    try:
+        while True:
+            arrival = _next(inbox, started + limit - time.monotonic(), limit)
+            if isinstance(arrival, _End):
+                if arrival.error:
+                    raise arrival.error
+                return
+            if is_token(arrival.value):
+                limit = patience.whole
+            yield arrival.value
+    finally:
+        gone.set()
+
+
+def _next[T](inbox: SimpleQueue[_Item[T] | _End], seconds: float, limit: float) -> _Item[T] | _End:
+    try:
+        return inbox.get(timeout=max(seconds, 0))
+    except Empty:
+        raise ProviderUnavailable(f"the model did not answer within {limit:g} s") from None
+
+
+def _pump[T](source: Callable[[], Generator[T]], inbox: SimpleQueue[_Item[T] | _End], gone: Event) -> None:
+    try:
+        with closing(source()) as items:
+            for item in items:
+                if gone.is_set():
+                    return
+                inbox.put(_Item(item))
+        inbox.put(_End(None))
+    except Exception as error:  # noqa: BLE001 - whatever it is belongs to the thread that is listening
+        inbox.put(_End(error))

@@ -1,0 +1,120 @@
+"""Which model is asked, and which ones after it: the rules of an agent's `model_routing`.
+
+    {"default":  {"provider": "anthropic", "model": "claude-sonnet-4-5"},
+     "cheap":    {"provider": "anthropic", "model": "claude-haiku-4-5"},
+     "quality":  {...},
+     "fallback": [{"provider": ..., "model": ...}, ...],
+     "strategy": "rule"}
+
+Only `default` is required. A purpose without an entry of its own is served by `default`.
+"""
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+from parlour.infra.errors import Misconfigured
+from parlour.infra.jsonable import Json, JsonObject
+
+OFFLINE = "offline"
+"""The provider that needs no key: the extractive stand-in."""
+
+PURPOSES = ("default", "cheap", "quality")
+"""default: conversation; cheap: extraction and summaries; quality: what is worth a larger model."""
+
+STRATEGIES = ("rule",)
+"""How the model is chosen; `rule` reads the table above and nothing else."""
+
+_KEYS = (*PURPOSES, "fallback", "strategy")
+_FIELDS = ("provider", "model")
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A model to try: a provider's name here, and the provider's name for the model."""
+
+    provider: str
+    model: str
+
+
+STAND_IN = Choice(OFFLINE, "extractive")
+"""Who answers where no real provider is configured."""
+
+
+@dataclass(frozen=True, slots=True)
+class RoutingProblem:
+    """One thing wrong with a routing: the key, as a path, and how to put it right."""
+
+    key: str
+    message: str
+
+
+def problems(routing: JsonObject) -> list[RoutingProblem]:
+    """Everything wrong with an agent's `model_routing`; nothing when it can be used."""
+    return [RoutingProblem(key, message) for key, message in _problems(routing)]
+
+
+def choose(routing: JsonObject, purpose: str = "default") -> list[Choice]:
+    """The models for `purpose` in the order in which they are tried, each once.
+
+    Misconfigured names the key of `model_routing` that is wrong.
+    """
+    for problem in problems(routing):
+        raise Misconfigured(f"model_routing.{problem.key}: {problem.message}")
+    first = routing.get(purpose) if purpose in PURPOSES else None
+    fallback = routing.get("fallback")
+    wanted = [first or routing["default"], *(fallback if isinstance(fallback, list) else [])]
+    return list(dict.fromkeys(_choice(entry) for entry in wanted if isinstance(entry, dict)))
+
+
+def available(choices: list[Choice], providers: Collection[str]) -> list[Choice]:
+    """The choices that this deployment can serve; the stand-in, only where no real provider is configured at all.
+
+    Misconfigured when there is a real provider but none of the agent's: silence would hide it.
+    """
+    served = [choice for choice in choices if choice.provider in providers]
+    if served:
+        return served
+    if set(providers) <= {OFFLINE}:
+        return [STAND_IN]
+    wanted = ", ".join(dict.fromkeys(choice.provider for choice in choices))
+    raise Misconfigured(f"model_routing asks for {wanted}, which is not configured: set its key or choose another")
+
+
+def _problems(routing: JsonObject) -> Iterator[tuple[str, str]]:
+    known = (*PURPOSES, "fallback", "strategy")
+    yield from (
+        (key, f"is not a key of model_routing; known are {', '.join(known)}") for key in routing if key not in known
+    )
+    if "default" not in routing:
+        yield "default", "is missing; give it a provider and a model"
+    for purpose in PURPOSES:
+        if purpose in routing:
+            yield from _entry_problems(purpose, routing[purpose])
+    yield from _fallback_problems(routing.get("fallback", []))
+    if routing.get("strategy", "rule") not in STRATEGIES:
+        yield "strategy", f"is not one of {', '.join(STRATEGIES)}"
+
+
+def _fallback_problems(fallback: Json) -> Iterator[tuple[str, str]]:
+    if not isinstance(fallback, list):
+        yield "fallback", "must be a list of provider and model"
+        return
+    for index, entry in enumerate(fallback):
+        yield from _entry_problems(f"fallback[{index}]", entry)
+
+
+def _entry_problems(key: str, entry: Json) -> Iterator[tuple[str, str]]:
+    if not isinstance(entry, dict):
+        yield key, "must have a provider and a model"
+        return
+    yield from (
+        (f"{key}.{name}", "is not known here; give a provider and a model") for name in entry if name not in _FIELDS
+    )
+    for name in _FIELDS:
+        value = entry.get(name)
+        if not isinstance(value, str) or not value.strip():
+            yield f"{key}.{name}", "must be a name"
+
+
+def _choice(entry: JsonObject) -> Choice:
+    return Choice(str(entry["provider"]), str(entry["model"]))

@@ -1,0 +1,191 @@
+"""Retries and fallback, played on scripted models and a clock that only moves when told to."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import pytest
+
+from parlour.infra.errors import ProviderRejected, ProviderUnavailable
+from parlour.models.fallback import LEAST_SECONDS, ask
+from parlour.models.request import AnyPart, Attempt, Completed, ModelRequest, Part, Reset, TextDelta, Usage
+from parlour.models.route import Choice
+
+REQUEST = ModelRequest("unset", 100, (), (), ({"role": "user", "content": "hello"},))
+DONE = Completed(({"type": "text", "text": "hi"},), "end_turn", Usage(1, 1))
+BIG, SMALL, OTHER = Choice("claude", "big"), Choice("claude", "small"), Choice("gemini", "flash")
+
+
+@dataclass
+class Clock:
+    at: float = 0.0
+    slept: list[float] = field(default_factory=list)
+
+    def __call__(self) -> float:
+        return self.at
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.at += seconds
+
+
+@dataclass
+class Scripted:
+    """Plays one script per call: parts are yielded, errors raised, numbers are seconds that pass."""
+
+    provider: str
+    clock: Clock
+    scripts: list[list[Part | Exception | float]]
+    asked: list[tuple[str, float]] = field(default_factory=list)
+
+    def stream(self, request: ModelRequest, /, *, seconds_left: float) -> Iterator[Part]:
+        self.asked.append((request.model, seconds_left))
+        for step in self.scripts.pop(0):
+            if isinstance(step, Exception):
+                raise step
+            if isinstance(step, float):
+                self.clock.at += step
+            else:
+                yield step
+
+
+def play(*choices: Choice, clock: Clock, seconds: float = 60.0, **models: Scripted) -> Iterator[AnyPart]:
+    def middle(low: float, high: float) -> float:
+        return (low + high) / 2
+
+    return ask(choices, models, REQUEST, seconds_left=seconds, sleep=clock.sleep, jitter=middle, clock=clock)
+
+
+def test_an_answer_streams_through_and_says_who_gave_it() -> None:
+    clock = Clock()
+    claude = Scripted("claude", clock, [[0.25, TextDelta("h"), 0.5, TextDelta("i"), DONE]])
+
+    parts = list(play(BIG, SMALL, clock=clock, claude=claude))
+
+    assert parts == [TextDelta("h"), TextDelta("i"), Attempt("claude", "big", "ok", 750, 250), DONE]
+    assert claude.asked == [("big", 60.0)]
+
+
+def test_an_unavailable_model_is_asked_once_more_after_a_pause() -> None:
+    clock = Clock()
+    claude = Scripted("claude", clock, [[8.0, ProviderUnavailable("busy")], [DONE]])
+
+    parts = list(play(BIG, clock=clock, claude=claude))
+
+    assert parts == [
+        Attempt("claude", "big", "unavailable", 8000, None, "busy"),
+        Attempt("claude", "big", "ok", 0),
+        DONE,
+    ]
+    assert clock.slept == [pytest.approx(0.55)]
+    assert claude.asked[1][1] == pytest.approx(60 - 8 - 0.55)
+
+
+def test_the_next_model_then_the_next_provider_are_asked() -> None:
+    clock = Clock()
+    busy = ProviderUnavailable("busy")
+    claude = Scripted("claude", clock, [[busy], [busy], [busy], [busy]])
+    gemini = Scripted("gemini", clock, [[DONE]])
+
+    parts = list(play(BIG, SMALL, OTHER, clock=clock, claude=claude, gemini=gemini))
+
+    assert [(part.model, part.outcome) for part in parts if isinstance(part, Attempt)] == [
+        ("big", "unavailable"),
+        ("big", "unavailable"),
+        ("small", "unavailable"),
+        ("small", "unavailable"),
+        ("flash", "ok"),
+    ]
+    assert parts[-1] == DONE
+    assert len(clock.slept) == 2
+
+
+def test_text_of_a_broken_stream_is_taken_back() -> None:
+    clock = Clock()
+    claude = Scripted(
+        "claude", clock, [[TextDelta("The answ"), ProviderUnavailable("cut")], [TextDelta("The answer"), DONE]]
+    )
+
+    parts = list(play(BIG, clock=clock, claude=claude))
+
+    assert parts == [
+        TextDelta("The answ"),
+        Attempt("claude", "big", "unavailable", 0, 0, "cut"),
+        Reset(),
+        TextDelta("The answer"),
+        Attempt("claude", "big", "ok", 0, 0),
+        DONE,
+    ]
+
+
+def test_a_stream_that_ends_without_an_answer_counts_as_broken() -> None:
+    clock = Clock()
+    claude = Scripted("claude", clock, [[TextDelta("The")], [DONE]])
+
+    outcomes = [part.outcome for part in play(BIG, clock=clock, claude=claude) if isinstance(part, Attempt)]
+
+    assert outcomes == ["unavailable", "ok"]
+
+
+def test_a_rejected_request_goes_to_the_next_choice_without_a_retry() -> None:
+    clock = Clock()
+    claude = Scripted("claude", clock, [[ProviderRejected("400")], [DONE]])
+
+    parts = list(play(BIG, SMALL, clock=clock, claude=claude))
+
+    assert [asked for asked, _ in claude.asked] == ["big", "small"]
+    assert parts[0] == Attempt("claude", "big", "rejected", 0, None, "400")
+    assert clock.slept == []
+
+
+def test_a_provider_that_is_not_configured_is_journalled_and_passed_over() -> None:
+    clock = Clock()
+    gemini = Scripted("gemini", clock, [[DONE]])
+
+    parts = list(play(BIG, OTHER, clock=clock, gemini=gemini))
+
+    assert isinstance(parts[0], Attempt)
+    assert parts[0].outcome == "rejected"
+    assert "claude" in parts[0].problem
+    assert parts[-1] == DONE
+
+
+def test_when_nobody_answers_the_last_outage_is_raised() -> None:
+    clock = Clock()
+    claude = Scripted("claude", clock, [[ProviderRejected("401")]])
+    gemini = Scripted("gemini", clock, [[ProviderUnavailable("first")], [ProviderUnavailable("second")]])
+
+    with pytest.raises(ProviderUnavailable, match="second"):
+        list(play(BIG, OTHER, clock=clock, claude=claude, gemini=gemini))
+
+
+def test_when_everybody_refuses_the_first_refusal_is_raised() -> None:
+    clock = Clock()
+    claude = Scripted("claude", clock, [[ProviderRejected("401")], [ProviderRejected("404")]])
+
+    with pytest.raises(ProviderRejected, match="401"):
+        list(play(BIG, SMALL, clock=clock, claude=claude))
+
+
+def test_no_try_is_begun_that_could_not_finish() -> None:
+    clock = Clock()
+    claude = Scripted("claude", clock, [[6.0, ProviderUnavailable("slow")], [DONE]])
+
+    parts = play(BIG, clock=clock, seconds=6.0 + LEAST_SECONDS, claude=claude)
+
+    assert next(parts) == Attempt("claude", "big", "unavailable", 6000, None, "slow")
+    with pytest.raises(ProviderUnavailable, match="too little time"):
+        next(parts)
+    assert len(claude.asked) == 1
+
+
+def test_no_choice_at_all_is_a_refusal() -> None:
+    with pytest.raises(ProviderRejected, match="model_routing"):
+        list(play(clock=Clock()))
+
+
+def test_other_errors_are_not_swallowed() -> None:
+    clock = Clock()
+    claude = Scripted("claude", clock, [[ValueError("a mistake of ours")]])
+
+    with pytest.raises(ValueError, match="ours"):
+        list(play(BIG, clock=clock, claude=claude))

@@ -1,0 +1,187 @@
+import json
+
+import pytest
+
+from parlour.infra.jsonable import JsonObject
+from parlour.models.offline import NOTE, OfflineModel
+from parlour.models.request import Completed, ModelRequest, TextDelta, Usage
+
+SEARCH: JsonObject = {"name": "search_knowledge", "description": "Search.", "input_schema": {"type": "object"}}
+TAIL: JsonObject = {
+    "type": "text",
+    "text": "<parlour:tail>\nMonday, 2 March 2026. Remember the arbitrator.\n</parlour:tail>",
+}
+FOUND: JsonObject = {
+    "documents": [
+        {
+            "document": 4,
+            "title": "Works contract",
+            "metadata": {"heading": "Payment"},
+            "contents": "Retention of 5% is deducted from bills, up to 2,50,000 INR. Mr. K. Nair is the arbitrator.",
+        },
+        {"document": 2, "title": "Site report", "metadata": {}, "contents": "The crane was idle for 2 days."},
+    ]
+}
+
+
+def user(text: str) -> JsonObject:
+    return {"role": "user", "content": [{"type": "text", "text": text}, TAIL]}
+
+
+def assistant(text: str) -> JsonObject:
+    return {"role": "assistant", "content": [{"type": "text", "text": text}]}
+
+
+def result(content: object, **more: bool) -> JsonObject:
+    text = content if isinstance(content, str) else json.dumps(content)
+    return {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": text, **more}, TAIL]}
+
+
+def ask(*messages: JsonObject, tools: tuple[JsonObject, ...] = (SEARCH,)) -> Completed:
+    request = ModelRequest("extractive", 500, tools, (), messages)
+    *deltas, last = OfflineModel().stream(request, seconds_left=30)
+    assert isinstance(last, Completed)
+    streamed = "".join(part.text for part in deltas if isinstance(part, TextDelta))
+    assert streamed == "".join(str(block["text"]) for block in last.blocks if block["type"] == "text")
+    return last
+
+
+def query(*messages: JsonObject) -> str:
+    answer = ask(*messages)
+    assert answer.stop_reason == "tool_use"
+    (block,) = answer.blocks
+    assert block["name"] == "search_knowledge"
+    arguments = block["input"]
+    assert isinstance(arguments, dict)
+    return str(arguments["query"])
+
+
+def said(*messages: JsonObject, tools: tuple[JsonObject, ...] = (SEARCH,)) -> str:
+    answer = ask(*messages, tools=tools)
+    assert answer.stop_reason == "end_turn"
+    (block,) = answer.blocks
+    return str(block["text"])
+
+
+def after_search(question: str, content: object = FOUND, **more: bool) -> str:
+    call = ask(user(question)).blocks
+    return said(user(question), {"role": "assistant", "content": list(call)}, result(content, **more))
+
+
+def test_a_question_is_searched_for_by_its_words_of_content() -> None:
+    assert query(user("Please tell me: what is the retention on bill RA-07?")) == "retention bill RA-07"
+
+
+def test_the_tail_is_not_something_the_user_said() -> None:
+    assert "arbitrator" not in query(user("What is the retention on the second bill?"))
+
+
+def test_several_messages_at_once_are_one_question() -> None:
+    burst: JsonObject = {
+        "role": "user",
+        "content": [{"type": "text", "text": "what is the retention"}, {"type": "text", "text": "on the crane"}, TAIL],
+    }
+
+    assert query(burst) == "retention crane"
+
+
+@pytest.mark.parametrize("question", ["And when is it released by the bank again?", "Released when?", "tell me more"])
+def test_a_vague_question_takes_words_from_the_one_before(question: str) -> None:
+    assert "retention" in query(user("What is the retention?"), assistant("5% [4]"), user(question))
+
+
+def test_a_clear_question_stands_alone() -> None:
+    words = query(user("What is the retention?"), assistant("5% [4]"), user("Which crane stood idle in February?"))
+
+    assert words == "crane stood idle February"
+
+
+def test_the_answer_quotes_and_cites_what_was_found_and_says_who_it_is() -> None:
+    note, quoted = after_search("How much retention is deducted?").split("\n\n")
+
+    assert note == NOTE
+    assert quoted == "- Retention of 5% is deducted from bills, up to 2,50,000 INR. [4]"
+
+
+def test_results_may_come_as_blocks() -> None:
+    blocks: JsonObject = {
+        "role": "user",
+        "content": [
+            {"type": "tool_result", "tool_use_id": "t", "content": [{"type": "text", "text": json.dumps(FOUND)}]}
+        ],
+    }
+
+    assert "[2]" in said(user("Why was the crane idle?"), assistant(""), blocks)
+
+
+def test_results_of_an_earlier_turn_are_not_taken_for_this_one() -> None:
+    earlier = [user("Who is the arbitrator?"), assistant("searching"), result(FOUND), assistant("Mr. K. Nair [4]")]
+
+    assert query(*earlier, user("Which crane stood idle in February?")) == "crane stood idle February"
+
+
+@pytest.mark.parametrize("content", [{"documents": []}, {"documents": "none"}, "not json", "[]", "", {"ok": True}])
+def test_nothing_found_is_said_plainly_and_cites_nothing(content: object) -> None:
+    answer = after_search("What is the capital of France?", content)
+
+    assert answer.startswith(NOTE)
+    assert "found nothing" in answer
+    assert "[" not in answer
+
+
+def test_documents_that_do_not_answer_are_not_quoted() -> None:
+    assert "found nothing" in after_search("What is the capital of France?")
+
+
+def test_a_failed_search_is_not_called_an_empty_one() -> None:
+    assert "did not work" in after_search("What is the retention?", {"ok": False, "code": "tool_failed"}, is_error=True)
+
+
+def test_without_a_search_tool_it_says_that_it_cannot_look() -> None:
+    assert "no documents" in said(user("What is the retention?"), tools=())
+
+
+@pytest.mark.parametrize("text", ["Hi", "hello there!", "Good morning team", "namaste 🙏", "", "👍", "who are you?"])
+def test_courtesies_need_no_search(text: str) -> None:
+    assert "offline stand-in" in said(user(text))
+
+
+@pytest.mark.parametrize("text", ["Thanks!", "ok, thank you so much", "धन्यवाद"])
+def test_thanks_are_welcome(text: str) -> None:
+    assert said(user("What is the retention?"), assistant("5%"), user(text)) == "You are welcome!"
+
+
+def test_a_greeting_with_a_question_is_a_question() -> None:
+    assert "retention" in query(user("Hi, thanks! What is the retention?"))
+
+
+def test_the_same_request_gets_the_same_answer_and_another_one_another_id() -> None:
+    first, again = ask(user("What is the retention?")), ask(user("What is the retention?"))
+    other = ask(user("What is the crane doing?"))
+
+    assert first == again
+    assert first.blocks[0]["id"] != other.blocks[0]["id"]
+
+
+def test_text_comes_a_few_words_at_a_time() -> None:
+    request = ModelRequest("extractive", 500, (), (), (user("hello"),))
+
+    deltas = [part.text for part in OfflineModel().stream(request, seconds_left=1) if isinstance(part, TextDelta)]
+
+    assert len(deltas) > 3
+    assert all(len(delta.split()) <= 4 for delta in deltas)
+
+
+def test_tokens_are_counted_by_the_given_function() -> None:
+    request = ModelRequest("extractive", 500, (), (), (user("hello"),))
+
+    *_, last = OfflineModel(count=len).stream(request, seconds_left=1)
+
+    assert isinstance(last, Completed)
+    assert last.usage.input_tokens > last.usage.output_tokens > 50
+    assert last.usage == Usage(last.usage.input_tokens, last.usage.output_tokens, 0, 0)
+
+
+@pytest.mark.parametrize("messages", [(), (assistant("hello"),), ({"role": "user", "content": "plain words"},)])
+def test_it_never_fails(messages: tuple[JsonObject, ...]) -> None:
+    assert ask(*messages).blocks
