@@ -8,23 +8,26 @@ from aws_lambda_powertools.metrics import MetricUnit
 
 type Loggable = str | int | float | bool | UUID | None
 
+_CALLER = 3
+"""How far up the stack the line that logs is: through this module and the library."""
+
 _LONGEST = 120
 """Longer text is not an id or a code; it is cut so that no message body can slip into a log."""
 
 
 def info(action: str, /, **ids: Loggable) -> None:
     """Something happened as it should."""
-    _logger().info(action, extra=_extra(action, ids))
+    _logger().info(action, stacklevel=_CALLER, extra=_extra(action, ids))
 
 
 def warning(action: str, /, **ids: Loggable) -> None:
     """Something was refused or will be tried again."""
-    _logger().warning(action, extra=_extra(action, ids))
+    _logger().warning(action, stacklevel=_CALLER, extra=_extra(action, ids))
 
 
 def error(action: str, /, problem: BaseException | None = None, **ids: Loggable) -> None:
     """Somebody has to look. The exception's class and place are logged, not its message: that may quote a payload."""
-    _logger().error(action, extra=_extra(action, {**ids, **_where(problem)}))
+    _logger().error(action, stacklevel=_CALLER, extra=_extra(action, {**ids, **_where(problem)}))
 
 
 def count(metric: str, /, **dimensions: str) -> None:

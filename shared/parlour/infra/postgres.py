@@ -21,7 +21,7 @@ from parlour.infra.queries import Query
 from parlour.principal import Principal
 
 _CONNECT_SECONDS = 10
-_STATEMENT_MILLISECONDS = 20_000
+_STATEMENT_SECONDS = 20
 _KEEPALIVE = {"keepalives": 1, "keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3}
 _SET_TENANT = "SELECT set_config('app.tenant_id', %s, true)"
 
@@ -147,14 +147,19 @@ class Database:
             self.close()
 
 
-def connector(parameters: Mapping[str, str | int]) -> Callable[[], psycopg.Connection[Any]]:
-    """How to open a connection: no prepared statements (RDS Proxy pins on them), keepalives, a statement timeout."""
+def connector(
+    parameters: Mapping[str, str | int], *, statement_seconds: int = _STATEMENT_SECONDS
+) -> Callable[[], psycopg.Connection[Any]]:
+    """How to open a connection: no prepared statements (RDS Proxy pins on them), keepalives, a statement timeout.
+
+    `parameters` are libpq's; `statement_seconds` is the longest a statement may run, 0 for as long as it takes.
+    """
 
     def connect() -> psycopg.Connection[Any]:
         connection: psycopg.Connection[Any] = psycopg.Connection.connect(
             **{"connect_timeout": _CONNECT_SECONDS, **_KEEPALIVE, **parameters},  # type: ignore[arg-type]
             prepare_threshold=None,
-            options=f"-c statement_timeout={_STATEMENT_MILLISECONDS} -c timezone=UTC",
+            options=f"-c statement_timeout={statement_seconds * 1000} -c timezone=UTC",
         )
         set_json_dumps(canonical, connection)
         return connection

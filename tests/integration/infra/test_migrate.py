@@ -1,0 +1,70 @@
+"""Migrations go forward, once each, under a lock, and notice when history was rewritten."""
+
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime
+
+import psycopg
+import pytest
+
+from local.database import OWNER, Cluster, connect
+from parlour.infra.errors import MigrationConflict
+from parlour.infra.migrate import Migration, migrate, shipped
+
+FIRST = Migration(1, "0001_first", "CREATE TABLE first (id int)")
+SECOND = Migration(2, "0002_second", "CREATE TABLE second (id int); INSERT INTO second VALUES (1)")
+BROKEN = Migration(3, "0003_broken", "CREATE TABLE third (id int); SELECT nonsense")
+
+
+@pytest.fixture
+def empty(cluster: Cluster) -> Iterator[str]:
+    cluster.create("test_empty")
+    yield "test_empty"
+    cluster.drop("test_empty")
+
+
+def test_each_is_applied_once_and_in_order(cluster: Cluster, empty: str, now: datetime) -> None:
+    with connect(cluster.parameters(empty, OWNER)) as owner:
+        assert migrate(owner, now, [FIRST]) == ["0001_first"]
+        assert migrate(owner, now, [FIRST, SECOND]) == ["0002_second"]
+        assert migrate(owner, now, [FIRST, SECOND]) == []
+
+
+def test_a_changed_or_missing_file_is_a_conflict_and_nothing_is_applied(
+    cluster: Cluster, empty: str, now: datetime
+) -> None:
+    with connect(cluster.parameters(empty, OWNER)) as owner:
+        migrate(owner, now, [FIRST])
+        with pytest.raises(MigrationConflict, match="0001_first changed"):
+            migrate(owner, now, [replace(FIRST, statements="CREATE TABLE other (id int)"), SECOND])
+        with pytest.raises(MigrationConflict, match="0001 was applied"):
+            migrate(owner, now, [SECOND])
+        assert owner.execute("SELECT to_regclass('second')").fetchone() == (None,)
+
+
+def test_a_broken_one_leaves_nothing_of_itself(cluster: Cluster, empty: str, now: datetime) -> None:
+    with connect(cluster.parameters(empty, OWNER)) as owner:
+        with pytest.raises(psycopg.Error):
+            migrate(owner, now, [FIRST, BROKEN])
+        assert owner.execute("SELECT to_regclass('first'), to_regclass('third')").fetchone() == ("first", None)
+        assert migrate(owner, now, [FIRST, SECOND]) == ["0002_second"]
+
+
+def test_two_at_once_apply_everything_once(cluster: Cluster, empty: str, now: datetime) -> None:
+    applied: list[list[str]] = []
+
+    def run() -> None:
+        with connect(cluster.parameters(empty, OWNER)) as owner:
+            applied.append(migrate(owner, now, [FIRST, SECOND]))
+
+    threads = [threading.Thread(target=run) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(map(len, applied)) == [0, 2]
+
+
+def test_what_ships_is_numbered_without_gaps() -> None:
+    assert [migration.version for migration in shipped()] == list(range(1, len(shipped()) + 1))

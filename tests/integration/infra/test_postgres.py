@@ -1,0 +1,121 @@
+"""Transactions act as one tenant, survive a dead connection, and lose nothing they did not commit."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID, uuid4
+
+import psycopg
+import pytest
+
+from local.database import Cluster
+from parlour.infra.errors import DatabaseUnavailable
+from parlour.infra.postgres import Database, jsonb
+from parlour.infra.queries import Query
+
+INSERT = Query(
+    "test.insert",
+    "A tenant.",
+    "INSERT INTO tenants (tenant_id, slug, display_name, settings, created_at, updated_at)"
+    " VALUES (current_tenant(), %(slug)s, 'Name', %(settings)s, %(now)s, %(now)s)",
+)
+SLUGS = Query("test.slugs", "All slugs.", "SELECT slug, settings FROM tenants ORDER BY slug")
+KILL = Query("test.kill", "End this very connection.", "SELECT pg_terminate_backend(pg_backend_pid())")
+
+
+@dataclass(frozen=True)
+class Slug:
+    slug: str
+    settings: dict[str, object]
+
+
+def add(database: Database, tenant: UUID, slug: str, now: datetime, then: Query | None = None) -> None:
+    with database.transaction(tenant) as tx:
+        assert tx.run(INSERT, slug=slug, settings={"a": [1]}, now=now) == 1
+        if then:
+            tx.run(then)
+
+
+def slugs(database: Database, tenant: UUID | None) -> list[str]:
+    with database.transaction(tenant) as tx:
+        return [row.slug for row in tx.all(SLUGS, Slug)]
+
+
+def kill_all(cluster: Cluster, database_name: str) -> None:
+    with cluster.superuser() as superuser:
+        query = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s"
+        superuser.execute(query, (database_name,))
+
+
+def test_a_transaction_sees_its_own_tenant_only(database: Database, now: datetime) -> None:
+    ours, theirs = uuid4(), uuid4()
+    add(database, ours, "ours", now)
+    add(database, theirs, "theirs", now)
+    assert (slugs(database, ours), slugs(database, theirs), slugs(database, None)) == (["ours"], ["theirs"], [])
+
+
+def test_the_tenant_does_not_outlive_its_transaction(database: Database, now: datetime) -> None:
+    ours = uuid4()
+    add(database, ours, "ours", now)
+    assert slugs(database, None) == []
+
+
+def test_an_error_rolls_back_and_the_connection_goes_on(database: Database, now: datetime) -> None:
+    ours = uuid4()
+    with pytest.raises(psycopg.errors.UniqueViolation), database.transaction(ours) as tx:
+        tx.run_many(INSERT, [{"slug": "half", "settings": {}, "now": now}] * 2)
+    assert slugs(database, ours) == []
+
+
+def test_a_connection_that_died_between_transactions_is_replaced_once(
+    database: Database, database_name: str, cluster: Cluster, now: datetime
+) -> None:
+    ours, theirs = uuid4(), uuid4()
+    add(database, ours, "before", now)
+    kill_all(cluster, database_name)
+    add(database, theirs, "later", now)
+    assert (slugs(database, ours), slugs(database, theirs)) == (["before"], ["later"])
+
+
+def test_a_connection_that_dies_inside_a_transaction_is_an_error_that_lost_nothing(
+    database: Database, now: datetime
+) -> None:
+    ours = uuid4()
+    with pytest.raises(DatabaseUnavailable):
+        add(database, ours, "half", now, then=KILL)
+    assert slugs(database, ours) == []
+
+
+def test_a_database_that_cannot_be_reached_is_said_to_be_away() -> None:
+    def refuse() -> psycopg.Connection[object]:
+        raise psycopg.OperationalError
+
+    with pytest.raises(DatabaseUnavailable), Database(refuse).transaction(None):
+        pass
+
+
+def test_rows_come_back_as_records_and_json_as_values(database: Database, now: datetime) -> None:
+    ours = uuid4()
+    add(database, ours, "ours", now)
+    with database.transaction(ours) as tx:
+        assert tx.one(SLUGS, Slug) == Slug("ours", {"a": [1]})
+        assert tx.value(SLUGS) == "ours"
+        assert tx.first(Query("test.none", "Nothing.", "SELECT slug, settings FROM tenants WHERE false"), Slug) is None
+        with pytest.raises(LookupError, match=r"test\.none"):
+            tx.one(Query("test.none", "Nothing.", "SELECT slug, settings FROM tenants WHERE false"), Slug)
+
+
+def test_many_rows_go_in_one_statement(open_database: Callable[[], Database], now: datetime) -> None:
+    database = open_database()
+    audit = Query(
+        "test.audit",
+        "A line.",
+        "INSERT INTO audit_log VALUES (current_tenant(), %(id)s, 'x', 'x', 'x', %(details)s, %(at)s)",
+    )
+    ours = uuid4()
+    add(database, ours, "ours", now)
+    before = database.statements.count
+    with database.transaction(ours) as tx:
+        tx.run_many(audit, [{"id": uuid4(), "details": jsonb([number]), "at": now} for number in range(50)])
+        tx.run_many(audit, [])
+    assert database.statements.count - before == 2

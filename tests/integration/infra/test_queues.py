@@ -1,0 +1,60 @@
+"""SQS, by moto: order, de-duplication, batches, and what happens when it is away."""
+
+from collections.abc import Iterator
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from parlour.infra.errors import QueueUnavailable
+from parlour.infra.queues import QueueMessage, SqsQueue
+
+
+@pytest.fixture
+def url(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "testing")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
+    with mock_aws():
+        created = boto3.client("sqs").create_queue(QueueName="turns.fifo", Attributes={"FifoQueue": "true"})
+        yield created["QueueUrl"]
+
+
+def received(url: str) -> list[str]:
+    bodies: list[str] = []
+    while messages := boto3.client("sqs").receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages"):
+        bodies += [message["Body"] for message in messages]
+        for message in messages:
+            boto3.client("sqs").delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
+    return bodies
+
+
+def message(number: int, size: int = 1) -> QueueMessage:
+    return QueueMessage({"number": number, "text": "é" * size}, "whatsapp|+91 98|x", f"message {number}")
+
+
+def test_messages_arrive_in_order_however_many(url: str) -> None:
+    SqsQueue(boto3.client("sqs"), url).send([message(number) for number in range(23)])
+    assert [body.split(",")[0] for body in received(url)] == [f'{{"number":{number}' for number in range(23)]
+
+
+def test_a_batch_never_exceeds_what_the_queue_takes(url: str) -> None:
+    SqsQueue(boto3.client("sqs"), url).send([message(number, 60_000) for number in range(9)])
+    assert len(received(url)) == 9
+
+
+def test_the_same_message_twice_is_one(url: str) -> None:
+    queue = SqsQueue(boto3.client("sqs"), url)
+    queue.send([message(1)])
+    queue.send([message(1)])
+    assert len(received(url)) == 1
+
+
+def test_nothing_to_send_calls_nobody(url: str) -> None:
+    SqsQueue(boto3.client("sqs"), "https://nowhere.invalid/queue").send([])
+
+
+def test_a_queue_that_is_gone_is_said_to_be_away(url: str) -> None:
+    boto3.client("sqs").delete_queue(QueueUrl=url)
+    with pytest.raises(QueueUnavailable):
+        SqsQueue(boto3.client("sqs"), url).send([message(1)])

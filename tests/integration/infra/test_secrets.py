@@ -1,0 +1,37 @@
+"""Secrets Manager, by moto: read by reference, remembered briefly, rotated values picked up."""
+
+from collections.abc import Iterator
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from parlour.infra.errors import Misconfigured
+from parlour.infra.secrets import SecretsManager
+
+
+@pytest.fixture(autouse=True)
+def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "testing")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
+    with mock_aws():
+        yield
+
+
+def test_a_value_is_remembered_for_five_minutes_and_then_read_again() -> None:
+    moment = 0.0
+    client = boto3.client("secretsmanager")
+    client.create_secret(Name="key", SecretString="old")
+    secrets = SecretsManager(client, lambda: moment)
+    assert secrets.get("key") == "old"
+    client.put_secret_value(SecretId="key", SecretString="new")
+    moment = 299.0
+    assert secrets.get("key") == "old"
+    moment = 300.0
+    assert secrets.get("key") == "new"
+
+
+def test_a_missing_secret_is_named_not_shown() -> None:
+    with pytest.raises(Misconfigured, match="no-such-secret"):
+        SecretsManager(boto3.client("secretsmanager")).get("no-such-secret")
