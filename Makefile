@@ -12,12 +12,13 @@ DEV := .venv/.installed
 EMULATOR := $(STATE)/emulator/.installed
 SAM := $(STATE)/sam/.installed
 CHECKS := $(STATE)/checks/.installed
+PROTOCOL_SERVER := tests/protocol_server/node_modules/.package-lock.json
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help run demo test check lint types conventions template build deploy fmt lock clean python
+.PHONY: help run demo test check lint types conventions template build deploy fmt lock clean environments python
 
 ##@ Try it
 
@@ -29,7 +30,7 @@ demo: $(DEV) $(EMULATOR) $(SAM) ## the same without a terminal: two conversation
 
 ##@ Work on it
 
-test: check $(EMULATOR) ## check, then every test (this is what CI runs)
+test: check $(EMULATOR) $(PROTOCOL_SERVER) ## check, then every test (this is what CI runs)
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --ignore=tests/conventions tests
 
 check: lint types conventions template ## lint, format, types, conventions, template
@@ -82,6 +83,8 @@ help:
 		/^[a-z]+:.*## / { printf "    \033[36mmake %-8s\033[0m %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@printf '\n  With a real model: ANTHROPIC_API_KEY=... make run\n\n'
 
+environments: $(DEV) $(EMULATOR) $(SAM) $(CHECKS) $(PROTOCOL_SERVER)
+
 # Environments: made when missing, brought up to date when their pinned file changed, otherwise left alone.
 
 $(DEV): requirements/dev.txt pyproject.toml local/venv.py | python
@@ -89,6 +92,13 @@ $(DEV): requirements/dev.txt pyproject.toml local/venv.py | python
 
 $(STATE)/%/.installed: requirements/%.txt local/venv.py | python
 	@$(PYTHON) local/venv.py $(STATE)/$* requirements/$*.txt
+
+# An independent server of the model providers' protocols, for the tests only.
+$(PROTOCOL_SERVER): tests/protocol_server/package-lock.json
+	@echo "   tests/protocol_server: npm ci"
+	@npm ci --prefix tests/protocol_server --no-audit --no-fund --ignore-scripts --silent || { \
+		echo "parlour: npm could not install the protocol server: Node 20.15 or newer and the network are needed, once" >&2; exit 1; }
+	@touch $@
 
 python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 13))' 2>/dev/null || { \

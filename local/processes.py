@@ -101,9 +101,9 @@ class Processes:
 
     def _write_down(self) -> None:
         started = []
-        for child in self._children:
+        for pid in (child.process.pid for child in self._children):
             with suppress(psutil.NoSuchProcess):
-                started.append([child.process.pid, psutil.Process(child.process.pid).create_time()])
+                started.append([pid, psutil.Process(pid).create_time()])
         self._journal.write_text(json.dumps(started))
 
     def _written(self) -> list[tuple[int, float]]:

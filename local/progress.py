@@ -28,6 +28,10 @@ class Progress:
             raise
         self._line("[green]ok[/]", title, begun)
 
+    def detail(self, text: str) -> None:
+        """Something worth knowing about the step that is going on."""
+        self._console.print(f"   [dim]{escape(text)}[/]")
+
     def note(self, text: str) -> None:
         """A line as it is; rich markup is understood."""
         self._console.print(text)

@@ -81,7 +81,7 @@ def keys(folder: Path) -> Keys:
     known = json.loads(file.read_text()) if file.exists() else {}
     complete = {entry.name: known.get(entry.name) or secrets.token_urlsafe(32) for entry in fields(Keys)}
     if complete != known:
-        _write_private(file, complete)
+        write_private(file, json.dumps(complete, indent=2))
     return Keys(**complete)
 
 
@@ -101,17 +101,24 @@ def only_one(folder: Path) -> Iterator[None]:
         yield
 
 
+def plain_environment() -> dict[str, str]:
+    """What any process needs, and nothing of the developer's own: no keys, no profiles, no proxies."""
+    names = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "USER")
+    return {name: os.environ[name] for name in names if name in os.environ}  # noqa: TID251 - a launcher
+
+
+def write_private(file: Path, text: str) -> None:
+    """Write a file that only its owner may read, at no moment otherwise."""
+    file.touch(mode=0o600)
+    file.chmod(0o600)
+    file.write_text(text + "\n")
+
+
 def check_space(folder: Path) -> None:
     """StackProblem when the disk is nearly full."""
     free = shutil.disk_usage(folder).free
     if free < _NEEDED_BYTES:
         raise StackProblem(f"only {free // 1_000_000} MB free under {folder}: the stack needs 1,000 MB")
-
-
-def _write_private(file: Path, content: Mapping[str, str]) -> None:
-    file.touch(mode=0o600)
-    file.chmod(0o600)
-    file.write_text(json.dumps(content, indent=2) + "\n")
 
 
 def _is_free(port: int) -> bool:

@@ -93,7 +93,7 @@ def _install(folder: Path, requirements: Path, *, project: bool) -> str:
     begun = time.monotonic()
     with log.open("w") as output:
         for command in commands:
-            if problem := _run(command, output, count):
+            if problem := _run(command, output, count, str(folder)):
                 return f"{problem} (all of it: {log.relative_to(_ROOT)})"
     sys.stdout.write(f"   {folder}: ready after {time.monotonic() - begun:.0f} s\n")
     return ""
@@ -112,7 +112,7 @@ def _pip(folder: Path, *arguments: str) -> list[str]:
     return [str(folder / "bin" / "python"), "-m", "pip", "install", *quiet, *arguments]
 
 
-def _run(command: Sequence[str], log: TextIO, count: int) -> str:
+def _run(command: Sequence[str], log: TextIO, count: int, name: str) -> str:
     """Run it, with a line now and then; returns what went wrong, or nothing."""
     lines: list[str] = []
     collected, told = 0, time.monotonic()
@@ -121,9 +121,11 @@ def _run(command: Sequence[str], log: TextIO, count: int) -> str:
             log.write(line)
             lines.append(line.strip())
             collected += line.startswith("Collecting ")
+            if line.startswith("Installing collected"):
+                sys.stdout.write(f"   {name}: unpacking\n")
             if time.monotonic() - told > _EVERY_SECONDS:
                 told = time.monotonic()
-                sys.stdout.write(f"   {min(collected, count)} of {count} packages\n")
+                sys.stdout.write(f"   {name}: {min(collected, count)} of {count} packages\n")
                 sys.stdout.flush()
     return _reason(lines) if process.returncode else ""
 
