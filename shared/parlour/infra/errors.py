@@ -9,6 +9,7 @@
     │   └── LeaseHeld                 another worker runs this session's turn
     ├── ModelError                    the model: told as {ok: false, code, retryable} and may try again
     │   ├── UnknownTool
+    │   ├── ToolNotAvailable          it exists, but nothing of its kind can run here
     │   ├── InvalidArguments
     │   └── ToolFailed
     ├── CallerError                   whoever called: a 4xx
@@ -99,6 +100,12 @@ class UnknownTool(ModelError):
     """There is no tool of that name; use one of those listed."""
 
     code = "unknown_tool"
+
+
+class ToolNotAvailable(ModelError):
+    """This tool cannot be used here; answer without it."""
+
+    code = "not_available"
 
 
 class InvalidArguments(ModelError):

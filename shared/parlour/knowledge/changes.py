@@ -1,0 +1,25 @@
+"""What writing a set of records did. Pure."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """How many were new, differed from what was stored, and were left alone."""
+
+    created: int = 0
+    changed: int = 0
+    unchanged: int = 0
+
+    @classmethod
+    def tally(cls, drafted: int, stored: int, written: int) -> "Changes":
+        """Of `drafted` records `stored` were there before, and `written` were written."""
+        created = drafted - stored
+        return cls(created, written - created, drafted - written)
+
+    def __add__(self, other: "Changes") -> "Changes":
+        return Changes(
+            self.created + other.created,
+            self.changed + other.changed,
+            self.unchanged + other.unchanged,
+        )

@@ -1,0 +1,148 @@
+"""Documents: text that is kept whole and made searchable piece by piece.
+
+Writing takes two steps, so that no transaction waits for the embedding service: `prepare_documents` says which
+texts need a vector, `write_documents` writes with the vectors at hand.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from parlour.infra import log
+from parlour.infra.ids import NewId
+from parlour.infra.jsonable import JsonObject, digest
+from parlour.infra.postgres import Transaction
+from parlour.knowledge import store
+from parlour.knowledge.changes import Changes
+from parlour.knowledge.chunks import cut
+from parlour.knowledge.embed import Vectors
+from parlour.knowledge.entities import EntityKey, find_entities
+from parlour.knowledge.index import Entry, by_owner, reindex
+from parlour.knowledge.rows import RowDraft, StoredRow, chunk_row, compare
+from parlour.knowledge.store import Owner, StoredDocument
+from parlour.principal import Principal
+
+_RULES = 1
+"""Counts the changes to how documents are cut; part of the hash, so that applying again cuts them anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentDraft:
+    """A document as it should be.
+
+    key       names it within the tenant.
+    kind      what readers call it: contract, email, site_report, ...
+    entity    the record it is about; its rows are searched with that record.
+    metadata  `date` (ISO 8601) and `author` go into every piece; the rest is kept as it is.
+    """
+
+    key: str
+    title: str
+    content: str
+    kind: str = "document"
+    classification: int = 0
+    entity: EntityKey | None = None
+    metadata: JsonObject = field(default_factory=dict)
+
+    @property
+    def content_hash(self) -> str:
+        """Changes with anything that the stored document or its rows are made from."""
+        entity = [self.entity.type, self.entity.key] if self.entity else None
+        parts = [_RULES, self.title, self.kind, self.content, self.classification, entity, self.metadata]
+        return digest(parts)
+
+    def rows(self) -> list[RowDraft]:
+        """The searchable pieces, in order."""
+        written = {name: str(self.metadata.get(name) or "") for name in ("date", "author")}
+        pieces = cut(self.content, **written)
+        return [
+            chunk_row(piece, ordinal, self.title, self.kind, self.classification)
+            for ordinal, piece in enumerate(pieces)
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentsPlan:
+    """Documents cut into rows, and the texts among them that have no vector yet."""
+
+    drafts: Sequence[tuple[DocumentDraft, Sequence[RowDraft]]]
+    texts: Sequence[str]
+
+
+def prepare_documents(tx: Transaction, drafts: Sequence[DocumentDraft], space: str) -> DocumentsPlan:
+    """Cut the documents and compare them with what is stored; writes nothing. `space` is the embedder's."""
+    stored = _stored(tx, drafts)
+    rows = by_owner(store.document_rows(tx, [document.id for document in stored.values()], space))
+    cut_drafts = [(draft, draft.rows()) for draft in drafts]
+    texts = [
+        text
+        for draft, wanted in cut_drafts
+        for text in compare(rows[stored[draft.key].id] if draft.key in stored else [], wanted).texts
+    ]
+    return DocumentsPlan(cut_drafts, texts)
+
+
+def write_documents(
+    principal: Principal, tx: Transaction, plan: DocumentsPlan, vectors: Vectors, now: datetime, new_id: NewId
+) -> Changes:
+    """Write what is new or changed; a document that is stored as drafted is not touched.
+
+    InvalidRequest when a document is about an entity that does not exist; Conflict when the tenant's
+    documents changed since they were prepared, in a way that leaves a text without its vector.
+    """
+    store.hold_tenant(tx)
+    drafts = [draft for draft, _ in plan.drafts]
+    stored = _stored(tx, drafts)
+    rows = by_owner(store.document_rows(tx, [document.id for document in stored.values()], vectors.space))
+    entities = find_entities(tx, [draft.entity for draft in drafts if draft.entity])
+    entries: list[tuple[Entry, Sequence[StoredRow]]] = []
+    puts: list[Mapping[str, object]] = []
+    for draft, wanted in plan.drafts:
+        there = stored.get(draft.key)
+        owner = Owner(there.id if there else new_id(now), entities[draft.entity] if draft.entity else None)
+        changed = there is None or there.content_hash != draft.content_hash
+        if changed:
+            puts.append(_columns(draft, owner, now))
+        entries.append((Entry(owner, wanted, changed), rows[there.id] if there else []))
+    store.put_documents(tx, puts)
+    reindex(tx, entries, vectors, now, new_id)
+    changes = Changes.tally(len(drafts), len(stored), len(puts))
+    log.info("documents_written", principal=principal.name, added=changes.created, changed=changes.changed)
+    return changes
+
+
+def read_documents(principal: Principal, tx: Transaction) -> list[DocumentDraft]:
+    """Every document that the principal may see, by key, as it was drafted."""
+    return [
+        DocumentDraft(
+            key=document.key,
+            title=document.title,
+            content=document.content,
+            kind=document.kind,
+            classification=document.classification,
+            entity=EntityKey(document.entity_type, document.entity_key)
+            if document.entity_type and document.entity_key
+            else None,
+            metadata=document.metadata,
+        )
+        for document in store.all_documents(tx, principal.clearance)
+    ]
+
+
+def _stored(tx: Transaction, drafts: Sequence[DocumentDraft]) -> dict[str, StoredDocument]:
+    return {document.key: document for document in store.stored_documents(tx, [draft.key for draft in drafts])}
+
+
+def _columns(draft: DocumentDraft, owner: Owner, now: datetime) -> Mapping[str, object]:
+    return {
+        "id": owner.document_id,
+        "entity_id": owner.entity_id,
+        "key": draft.key,
+        "title": draft.title,
+        "kind": draft.kind,
+        "content": draft.content,
+        "content_hash": draft.content_hash,
+        "classification": draft.classification,
+        "metadata": draft.metadata,
+        "now": now,
+    }

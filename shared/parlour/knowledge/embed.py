@@ -1,0 +1,184 @@
+"""Text to vectors: one port, and the two services behind it.
+
+Vectors of different models, or of one model at different dimensions, do not compare. Each stored vector
+therefore names its *space*, and a search looks only into the space its question was embedded in.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import batched
+from typing import Any, Protocol
+
+import httpx2
+from botocore.exceptions import BotoCoreError, ClientError
+
+from parlour.infra.errors import ProviderRejected, ProviderUnavailable
+
+_BATCH = 64
+"""Texts in one request: at about 250 tokens a text this is far below any provider's limit."""
+
+_TIMEOUT = httpx2.Timeout(10.0, connect=2.0)
+"""Seconds. A search falls back to keywords, so it should not wait long."""
+
+_THREADS = 8
+_LONGEST = 8_000
+"""Characters sent of one text. Our pieces are far shorter; a record with a very long property is embedded by its
+beginning and found by keyword in all of it."""
+
+_BUSY = frozenset(
+    {
+        "ThrottlingException",
+        "ModelTimeoutException",
+        "ModelNotReadyException",
+        "ServiceUnavailableException",
+        "InternalServerException",
+    }
+)
+
+
+class Embedder(Protocol):
+    """A model that turns each text into `dimensions` numbers.
+
+    `embed` returns one vector per text, in order; it raises ProviderUnavailable when the service did not
+    answer and ProviderRejected when somebody has to correct the configuration.
+    """
+
+    @property
+    def model(self) -> str: ...
+
+    @property
+    def dimensions(self) -> int: ...
+
+    def embed(self, texts: Sequence[str], /) -> list[list[float]]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Vector:
+    """A point, and the space it lies in."""
+
+    space: str
+    values: Sequence[float]
+
+
+@dataclass(frozen=True, slots=True)
+class Vectors:
+    """The vectors of some texts, all in one space."""
+
+    space: str
+    by_text: Mapping[str, Sequence[float]]
+
+
+def space(embedder: Embedder) -> str:
+    """The name of an embedder's space: model and dimensions."""
+    return f"{embedder.model}@{embedder.dimensions}"
+
+
+def embed_texts(embedder: Embedder, texts: Sequence[str]) -> Vectors:
+    """Embed each different text once. Call it while no transaction is open: it waits for a service."""
+    different = list(dict.fromkeys(texts))
+    vectors = embedder.embed(different) if different else []
+    return Vectors(space(embedder), dict(zip(different, vectors, strict=True)))
+
+
+def embed_question(embedder: Embedder, text: str) -> Vector:
+    """The vector of one question."""
+    return Vector(space(embedder), embedder.embed([text])[0])
+
+
+class OpenAiCompatibleEmbedder:
+    """`POST {base_url}/embeddings` as OpenAI, vLLM, Ollama and Parlour's own local server answer it.
+
+    `dimensions` is what the model gives and is checked, not asked for: many servers refuse to be asked.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        model: str,
+        dimensions: int,
+        key: str | None = None,
+        transport: httpx2.BaseTransport | None = None,
+    ) -> None:
+        self.model = model
+        self.dimensions = dimensions
+        self._url = f"{base_url.rstrip('/')}/embeddings"
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        self._client = httpx2.Client(timeout=_TIMEOUT, headers=headers, transport=transport)
+
+    def embed(self, texts: Sequence[str], /) -> list[list[float]]:
+        """One vector per text, in order."""
+        return [vector for batch in batched(texts, _BATCH, strict=False) for vector in self._ask(batch)]
+
+    def _ask(self, batch: Sequence[str]) -> list[list[float]]:
+        body = {"model": self.model, "input": [text[:_LONGEST] for text in batch], "encoding_format": "float"}
+        try:
+            response = self._client.post(self._url, json=body)
+        except httpx2.TransportError as error:
+            raise ProviderUnavailable("the embedding service did not answer; it will be tried again") from error
+        _check_status(response.status_code)
+        return _checked(_read(response), len(batch), self.dimensions)
+
+
+class BedrockRuntime(Protocol):
+    """The one call made of boto3's bedrock-runtime client (which may be used from several threads)."""
+
+    def invoke_model(self, **request: Any) -> Any: ...
+
+
+class BedrockEmbedder:
+    """Amazon Titan Text Embeddings V2 on Bedrock: one text per call, so several calls at a time."""
+
+    def __init__(self, client: BedrockRuntime, model: str, dimensions: int) -> None:
+        self.model = model
+        self.dimensions = dimensions
+        self._client = client
+
+    def embed(self, texts: Sequence[str], /) -> list[list[float]]:
+        """One vector per text, in order."""
+        if len(texts) == 1:
+            return [self._ask(texts[0])]
+        with ThreadPoolExecutor(_THREADS) as pool:
+            return list(pool.map(self._ask, texts))
+
+    def _ask(self, text: str) -> list[float]:
+        body = {"inputText": text[:_LONGEST], "dimensions": self.dimensions, "normalize": True}
+        try:
+            answer = self._client.invoke_model(modelId=self.model, body=json.dumps(body))
+            vector = json.loads(answer["body"].read())["embedding"]
+        except ClientError as error:
+            raise _bedrock_error(error) from error
+        except (BotoCoreError, ValueError, KeyError) as error:
+            raise ProviderUnavailable("Bedrock gave no vector; it will be tried again") from error
+        return _checked([vector], 1, self.dimensions)[0]
+
+
+def _check_status(status: int) -> None:
+    if status == 429 or status >= 500:
+        raise ProviderUnavailable(f"the embedding service answered {status}; it will be tried again")
+    if status >= 300:
+        raise ProviderRejected(f"the embedding service answered {status}; check its URL, key and model name")
+
+
+def _read(response: httpx2.Response) -> list[list[float]]:
+    try:
+        data = sorted(response.json()["data"], key=lambda item: item["index"])
+        return [item["embedding"] for item in data]
+    except (ValueError, KeyError, TypeError) as error:
+        raise ProviderRejected("the embedding service's answer is not OpenAI's; check its URL") from error
+
+
+def _checked(vectors: list[list[float]], count: int, dimensions: int) -> list[list[float]]:
+    if len(vectors) != count:
+        raise ProviderRejected(f"the embedding service gave {len(vectors)} vectors for {count} texts")
+    if wrong := {len(vector) for vector in vectors} - {dimensions}:
+        raise ProviderRejected(f"the model gives {wrong.pop()} dimensions; set EMBEDDING_DIMENSIONS to that")
+    return vectors
+
+
+def _bedrock_error(error: ClientError) -> ProviderUnavailable | ProviderRejected:
+    code = error.response["Error"]["Code"]
+    if code in _BUSY:
+        return ProviderUnavailable(f"Bedrock answered {code}; it will be tried again")
+    return ProviderRejected(f"Bedrock answered {code}; check the model's name, region and access")

@@ -1,0 +1,147 @@
+"""Entities: business records, each searchable by a snapshot of what it says.
+
+Writing takes two steps, as for documents: `prepare_entities` says which snapshots need a vector,
+`write_entities` writes with the vectors at hand.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from uuid import UUID
+
+from parlour.infra import log
+from parlour.infra.errors import InvalidRequest
+from parlour.infra.ids import NewId
+from parlour.infra.jsonable import JsonObject
+from parlour.infra.postgres import Transaction
+from parlour.knowledge import store
+from parlour.knowledge.changes import Changes
+from parlour.knowledge.embed import Vectors
+from parlour.knowledge.index import Entry, by_owner, reindex
+from parlour.knowledge.rows import RowDraft, StoredRow, compare
+from parlour.knowledge.snapshots import RecordType, snapshot
+from parlour.knowledge.store import Owner, StoredEntity
+from parlour.principal import Principal
+
+
+@dataclass(frozen=True, slots=True)
+class EntityKey:
+    """How an entity is named from outside: keys are unique within a type."""
+
+    type: str
+    key: str
+
+    def __str__(self) -> str:
+        return f"{self.type}/{self.key}"
+
+
+@dataclass(frozen=True, slots=True)
+class EntityDraft:
+    """An entity as it should be."""
+
+    key: EntityKey
+    name: str
+    properties: JsonObject = field(default_factory=dict)
+    classification: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class EntitiesPlan:
+    """Entities with their snapshots, and the texts among these that have no vector yet."""
+
+    drafts: Sequence[tuple[EntityDraft, RowDraft]]
+    texts: Sequence[str]
+
+
+def prepare_entities(
+    tx: Transaction, drafts: Sequence[EntityDraft], types: Sequence[RecordType], space: str
+) -> EntitiesPlan:
+    """Render the snapshots and compare them with what is stored; writes nothing. `space` is the embedder's.
+
+    InvalidRequest when a draft's type is not among `types`.
+    """
+    rendered = [(draft, _snapshot(draft, types)) for draft in drafts]
+    stored = _stored(tx, drafts)
+    rows = by_owner(store.entity_rows(tx, [entity.id for entity in stored.values()], space))
+    texts = [
+        text
+        for draft, row in rendered
+        for text in compare(rows[stored[draft.key].id] if draft.key in stored else [], [row]).texts
+    ]
+    return EntitiesPlan(rendered, texts)
+
+
+def write_entities(
+    principal: Principal, tx: Transaction, plan: EntitiesPlan, vectors: Vectors, now: datetime, new_id: NewId
+) -> Changes:
+    """Write what is new or changed; an entity that is stored as drafted is not touched, its snapshot is when its
+    type's template changed. The entity types must be there.
+
+    Conflict when the tenant's entities changed since they were prepared, in a way that leaves a text
+    without its vector.
+    """
+    store.hold_tenant(tx)
+    drafts = [draft for draft, _ in plan.drafts]
+    stored = _stored(tx, drafts)
+    rows = by_owner(store.entity_rows(tx, [entity.id for entity in stored.values()], vectors.space))
+    entries: list[tuple[Entry, Sequence[StoredRow]]] = []
+    puts: list[Mapping[str, object]] = []
+    for draft, row in plan.drafts:
+        there = stored.get(draft.key)
+        owner = Owner(None, there.id if there else new_id(now))
+        changed = there is None or _differs(there, draft)
+        if changed:
+            puts.append(_columns(draft, owner, now))
+        entries.append((Entry(owner, [row], changed), rows[there.id] if there else []))
+    store.put_entities(tx, puts)
+    reindex(tx, entries, vectors, now, new_id)
+    changes = Changes.tally(len(drafts), len(stored), len(puts))
+    log.info("entities_written", principal=principal.name, added=changes.created, changed=changes.changed)
+    return changes
+
+
+def read_entities(principal: Principal, tx: Transaction) -> list[EntityDraft]:
+    """Every entity that the principal may see, by type and key, as it was drafted."""
+    return [
+        EntityDraft(EntityKey(entity.type, entity.key), entity.name, entity.properties, entity.classification)
+        for entity in store.all_entities(tx, principal.clearance)
+    ]
+
+
+def find_entities(tx: Transaction, keys: Sequence[EntityKey]) -> dict[EntityKey, UUID]:
+    """The ids of the entities so named; InvalidRequest names one that does not exist."""
+    wanted = list(dict.fromkeys(keys))
+    found = store.entity_ids(tx, [key.type for key in wanted], [key.key for key in wanted]) if wanted else []
+    ids = {EntityKey(entity.type, entity.key): entity.id for entity in found}
+    if missing := [str(key) for key in wanted if key not in ids]:
+        raise InvalidRequest(f"there is no entity {missing[0]}; write it first, or correct the name")
+    return ids
+
+
+def _snapshot(draft: EntityDraft, types: Sequence[RecordType]) -> RowDraft:
+    for record_type in types:
+        if record_type.key == draft.key.type:
+            return snapshot(record_type, draft.key.key, draft.name, draft.properties, draft.classification)
+    raise InvalidRequest(f"entity {draft.key} is of a type that does not exist; define the type first")
+
+
+def _stored(tx: Transaction, drafts: Sequence[EntityDraft]) -> dict[EntityKey, StoredEntity]:
+    types, keys = [draft.key.type for draft in drafts], [draft.key.key for draft in drafts]
+    return {EntityKey(entity.type, entity.key): entity for entity in store.stored_entities(tx, types, keys)}
+
+
+def _differs(there: StoredEntity, draft: EntityDraft) -> bool:
+    stored = (there.name, there.properties, there.classification, there.deleted)
+    return stored != (draft.name, draft.properties, draft.classification, False)
+
+
+def _columns(draft: EntityDraft, owner: Owner, now: datetime) -> Mapping[str, object]:
+    return {
+        "id": owner.entity_id,
+        "type": draft.key.type,
+        "key": draft.key.key,
+        "name": draft.name,
+        "properties": draft.properties,
+        "classification": draft.classification,
+        "now": now,
+    }

@@ -1,0 +1,70 @@
+"""Bringing the searchable rows of documents and entities in line with their drafts, vectors included."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from parlour.infra.errors import Conflict
+from parlour.infra.ids import NewId
+from parlour.infra.postgres import Transaction
+from parlour.knowledge import store
+from parlour.knowledge.embed import Vectors
+from parlour.knowledge.rows import Difference, RowDraft, StoredRow, compare
+from parlour.knowledge.store import Owner
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """The rows that one owner should have, and whether the owner itself changed: its place, title or level then
+    flow to the rows whose text stays."""
+
+    owner: Owner
+    rows: Sequence[RowDraft]
+    changed: bool
+
+
+def by_owner(rows: Sequence[StoredRow]) -> Mapping[UUID, list[StoredRow]]:
+    """Stored rows by their document or entity, in the order given."""
+    grouped: dict[UUID, list[StoredRow]] = defaultdict(list)
+    for row in rows:
+        grouped[row.owner_id].append(row)
+    return grouped
+
+
+def reindex(
+    tx: Transaction,
+    entries: Sequence[tuple[Entry, Sequence[StoredRow]]],
+    vectors: Vectors,
+    now: datetime,
+    new_id: NewId,
+) -> None:
+    """Write what differs between each entry and its stored rows.
+
+    A row without a vector in the space of `vectors` gets one from there; Conflict when there is none for its
+    text, which happens when somebody else wrote between the preparation and now.
+    """
+    differences = [(entry, compare(stored, entry.rows)) for entry, stored in entries]
+    new = [(new_id(now), entry.owner, draft) for entry, difference in differences for draft in difference.new]
+    store.remove_rows(tx, [row_id for _, difference in differences for row_id in difference.gone])
+    store.change_rows(tx, [change for entry, difference in differences for change in _changes(entry, difference)])
+    store.add_rows(tx, new, now)
+    missing = [(row.id, draft) for _, difference in differences for row, draft in difference.kept if not row.embedded]
+    missing += [(row_id, draft) for row_id, _, draft in new]
+    store.add_vectors(tx, vectors.space, {row_id: _vector(vectors, draft.content) for row_id, draft in missing})
+
+
+def _changes(entry: Entry, difference: Difference) -> list[tuple[UUID, Owner, RowDraft]]:
+    return [
+        (row.id, entry.owner, draft)
+        for row, draft in difference.kept
+        if entry.changed or row.metadata != draft.metadata
+    ]
+
+
+def _vector(vectors: Vectors, text: str) -> Sequence[float]:
+    try:
+        return vectors.by_text[text]
+    except KeyError:
+        raise Conflict("these documents were changed by somebody else just now; apply again") from None

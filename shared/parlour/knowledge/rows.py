@@ -1,0 +1,88 @@
+"""Searchable rows as they should be, and how that differs from the rows there are. Pure."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from parlour.infra.jsonable import JsonObject, digest
+from parlour.knowledge.chunks import Piece
+
+_LONGEST_TITLE = 160
+_LONGEST_PATH = 200
+
+
+@dataclass(frozen=True, slots=True)
+class RowDraft:
+    """One row to be searched. `content` is what is indexed and embedded.
+
+    metadata: `lead` is how many characters of the content only say where it is from (what follows is the
+    text itself); `kind` is what readers call it; `heading`, `page`, `date` and `sender` are there when known.
+    """
+
+    kind: str
+    ordinal: int
+    title: str
+    content: str
+    classification: int
+    metadata: JsonObject
+
+    @property
+    def content_hash(self) -> str:
+        return digest(self.content)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRow:
+    """A row there is: its document or entity, and whether it has a vector in the space that was asked about."""
+
+    id: UUID
+    owner_id: UUID
+    content_hash: str
+    metadata: JsonObject
+    embedded: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How to get from the stored rows to the drafts. A row whose content stays keeps its id, and with it its
+    vector and the numbers under which conversations cite it."""
+
+    kept: list[tuple[StoredRow, RowDraft]]
+    new: list[RowDraft]
+    gone: list[UUID]
+
+    @property
+    def texts(self) -> list[str]:
+        """What has no vector yet."""
+        return [draft.content for row, draft in self.kept if not row.embedded] + [row.content for row in self.new]
+
+
+def compare(stored: Sequence[StoredRow], drafts: Sequence[RowDraft]) -> Difference:
+    """Match rows by their content, each stored row at most once."""
+    free: dict[str, list[StoredRow]] = defaultdict(list)
+    for row in reversed(stored):
+        free[row.content_hash].append(row)
+    kept: list[tuple[StoredRow, RowDraft]] = []
+    new: list[RowDraft] = []
+    for draft in drafts:
+        same = free[draft.content_hash]
+        if same:
+            kept.append((same.pop(), draft))
+        else:
+            new.append(draft)
+    return Difference(kept, new, [row.id for rows in free.values() for row in rows])
+
+
+def chunk_row(piece: Piece, ordinal: int, title: str, kind: str, classification: int) -> RowDraft:
+    """A piece of a document as a row: `[date] sender: title > headings`, then the text."""
+    path = [name for name in piece.heading if name.casefold() != title.casefold()]
+    heading = " > ".join(path)[:_LONGEST_PATH]
+    when = f"[{piece.mail.date}] " if piece.mail.date else ""
+    who = f"{piece.mail.sender}: " if piece.mail.sender else ""
+    where = " > ".join(filter(None, (title[:_LONGEST_TITLE], heading)))
+    lead = f"{when}{who}{where}\n"
+    metadata: JsonObject = {"kind": kind, "lead": len(lead)}
+    known = {"heading": heading, "page": piece.page, "date": piece.mail.date, "sender": piece.mail.sender}
+    metadata.update({name: value for name, value in known.items() if value})
+    return RowDraft("document_chunk", ordinal, title, lead + piece.body, classification, metadata)

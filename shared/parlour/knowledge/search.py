@@ -1,0 +1,53 @@
+"""Finding rows: by meaning and by words, merged, in one round trip."""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from parlour.infra.postgres import Transaction
+from parlour.knowledge import store
+from parlour.knowledge.embed import Vector
+from parlour.knowledge.found import Found
+from parlour.principal import Principal
+
+K = 5
+"""Of reciprocal rank fusion, 1 / (K + place). On a public set of long conversations K = 5 had the evidence in its
+first ten results for 67 % of the questions, K = 60 for 62 %, words alone for 62 %, meaning alone for 50 %."""
+
+DEPTH = 30
+"""Rows that each branch hands to the merge: at K = 5 the thirtieth counts a sixth of the first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Where to look: everywhere in the tenant, or at one entity and what it is linked to by one edge."""
+
+    entity_id: UUID | None = None
+
+
+EVERYWHERE = Scope()
+
+
+def search(
+    principal: Principal,
+    tx: Transaction,
+    *,
+    query: str,
+    vector: Vector | None,
+    scope: Scope = EVERYWHERE,
+    most: int = 6,
+) -> list[Found]:
+    """The `most` best rows that the principal is cleared to see, best first.
+
+    `query` is a question in the reader's words: any of its words may match. Without a `vector` only words
+    count; a question without a word that is worth searching finds by meaning only.
+    """
+    return store.search(
+        tx,
+        query=query,
+        vector=vector,
+        entity_id=scope.entity_id,
+        clearance=principal.clearance,
+        depth=max(DEPTH, most),
+        k=K,
+        most=most,
+    )

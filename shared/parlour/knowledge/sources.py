@@ -1,0 +1,34 @@
+"""Session-stable numbers: once a session has seen a row as [3], it is [3] for the rest of the session."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from parlour.infra.errors import LeaseLost, NotFound
+from parlour.infra.postgres import Transaction
+from parlour.knowledge import store
+from parlour.knowledge.found import Found
+from parlour.knowledge.store import Source
+
+__all__ = ["Source", "known", "number_rows"]
+
+
+def number_rows(tx: Transaction, session_id: UUID, rows: Sequence[Found], fence: int | None = None) -> dict[UUID, int]:
+    """The session's number for each row, by row id; rows it has not seen get the next ones, in the order given.
+
+    The session's row is held until the transaction ends, so that two callers never give out one number. With
+    `fence`, LeaseLost when the session's lease has since been taken by somebody else. NotFound without such
+    a session.
+    """
+    if not rows:
+        return {}
+    held = store.hold_session(tx, session_id)
+    if held is None:
+        raise NotFound("there is no such session")
+    if fence is not None and held.lease_token != fence:
+        raise LeaseLost
+    return {source.row_id: source.number for source in store.number_rows(tx, session_id, rows)}
+
+
+def known(tx: Transaction, session_id: UUID) -> list[Source]:
+    """Every number that the session has given out, in order; what citations are checked against."""
+    return store.known_sources(tx, session_id)

@@ -1,0 +1,69 @@
+"""What a tool call came to, as the model is told. Pure."""
+
+from dataclasses import dataclass
+
+from parlour.infra.errors import ModelError
+from parlour.infra.jsonable import Json, JsonObject, canonical
+
+LONGEST = 24_000
+"""Characters of a result that a model is given, about 6,000 tokens: twice what a turn's tool results may take of its
+prompt (the budget shortens further), and little enough to be kept in the journal."""
+
+_CUTS = ((8_000, 200), (4_000, 100), (2_000, 50), (1_000, 25), (500, 12), (200, 6))
+"""Tried in turn: characters per text, items per list."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """The answer to one call. `content` is what the model reads: the tool's own object, or, when not `ok`,
+    {"ok": false, "code", "retryable", "message"}."""
+
+    ok: bool
+    content: JsonObject
+    code: str = ""
+    retryable: bool = False
+
+    @property
+    def text(self) -> str:
+        """The content as the text of a tool_result block; the same content always gives the same bytes."""
+        return canonical(self.content)
+
+
+def succeeded(content: JsonObject) -> ToolResult:
+    """A tool's answer, shortened if it is longer than LONGEST."""
+    return ToolResult(True, fit(content, LONGEST))
+
+
+def failed(error: ModelError) -> ToolResult:
+    """What the model is told of its mistake or of a tool's failure."""
+    told: JsonObject = {"ok": False, "code": error.code, "retryable": error.retryable, "message": str(error)}
+    return ToolResult(False, told, error.code, error.retryable)
+
+
+def fit(content: JsonObject, most: int) -> JsonObject:
+    """`content` with its longest texts and lists cut until its JSON has at most `most` characters, and a note."""
+    size = len(canonical(content))
+    if size <= most:
+        return content
+    note: JsonObject = {"note": f"shortened from {size} characters; ask for less, or more precisely, to see the rest"}
+    for text, items in _CUTS:
+        if len(canonical(shorter := {**_cut_object(content, text, items), **note})) <= most:
+            return shorter
+    return {"text": canonical(content)[: most // 2 - len(canonical(note))], **note}
+
+
+def _cut(value: Json, text: int, items: int) -> Json:
+    match value:
+        case str() if len(value) > text:
+            return f"{value[:text]}... [{len(value) - text} more characters]"
+        case list():
+            more: list[Json] = [f"... [{len(value) - items} more]"] if len(value) > items else []
+            return [_cut(item, text, items) for item in value[:items]] + more
+        case dict():
+            return _cut_object(value, text, items)
+        case _:
+            return value
+
+
+def _cut_object(value: JsonObject, text: int, items: int) -> JsonObject:
+    return {name: _cut(part, text, items) for name, part in value.items()}
