@@ -24,8 +24,8 @@ _HERE = frozenset({"127.0.0.1", "localhost", "::1", "testserver"})
 _STATUS = {"submitted": "", "enqueued": ""}
 """What the console does not show; `sent`, `delivered` and `read` are shown as they are."""
 
-DEFAULT_NUMBER = "+919800000001"
-"""The phone that the console plays unless told otherwise; a number from a range that is not in use."""
+DEFAULT_NUMBER = "+447700900123"
+"""The phone that the console plays unless told otherwise; from the range that Ofcom keeps for drama."""
 
 
 class Written(BaseModel):

@@ -40,7 +40,7 @@ def test_the_image_event_carries_a_file_with_its_caption() -> None:
     assert (envelope.kind, envelope.media.mime_type, envelope.text) == (
         "media",
         "image/jpeg",
-        "Cracks on the east side of the slab",
+        "The crack at C4 this morning",
     )
 
 

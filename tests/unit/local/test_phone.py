@@ -15,7 +15,7 @@ FORM = {
     "channel": "whatsapp",
     "source": "917834811114",
     "src.name": "ParlourDemo",
-    "destination": "919800000001",
+    "destination": "447700900123",
     "message": '{"type":"text","text":"Poured on Tuesday. [1]"}',
 }
 
@@ -41,7 +41,7 @@ def test_a_sent_message_is_kept_with_the_id_that_was_answered(client: TestClient
     kept = client.get("/messages").json()["messages"]
     assert (answer.status_code, answer.json()["status"]) == (202, "submitted")
     assert [(m["id"], m["to"], m["text"]) for m in kept] == [
-        (answer.json()["messageId"], "+919800000001", "Poured on Tuesday. [1]")
+        (answer.json()["messageId"], "+447700900123", "Poured on Tuesday. [1]")
     ]
 
 

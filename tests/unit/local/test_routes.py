@@ -14,7 +14,7 @@ from local import routes
 from local.routes import Handset, Places
 
 START = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
-NUMBER = "+919800000001"
+NUMBER = "+447700900123"
 PLACES = Places("http://gateway/webhooks/gupshup/token", "http://phone", "Meera", "sandhya")
 
 
@@ -62,7 +62,7 @@ def test_what_is_typed_reaches_the_webhook_as_the_provider_would_send_it(client:
     (event,) = world.webhooks
     assert (answer.status_code, event["app"], event["type"]) == (202, "ParlourDemo", "message")
     assert event["payload"]["id"] == answer.json()["id"]
-    assert (event["payload"]["source"], event["payload"]["payload"]) == ("919800000001", {"text": "How is the slab?"})
+    assert (event["payload"]["source"], event["payload"]["payload"]) == ("447700900123", {"text": "How is the slab?"})
 
 
 def test_the_conversation_is_shown_in_order_with_both_sides(client: TestClient, world: World) -> None:
@@ -91,7 +91,7 @@ def test_a_webhook_that_refuses_is_told_and_nothing_is_shown_as_sent(client: Tes
     assert client.get("/local/phone/messages").json()["messages"] == []
 
 
-@pytest.mark.parametrize("number", ["919800000001", "+0123456", "me", ""])
+@pytest.mark.parametrize("number", ["447700900123", "+0123456", "me", ""])
 def test_a_number_that_is_none_is_refused(client: TestClient, number: str) -> None:
     assert client.post("/local/phone", json={"text": "x", "from": number}).status_code == 422
 
