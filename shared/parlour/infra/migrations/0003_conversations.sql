@@ -209,23 +209,25 @@ CREATE TABLE events (
 );
 CALL isolate('events');
 
--- One row per reply that has to leave through a provider.
+-- One row per reply that has to leave through a provider. A reply too long for one message goes out in
+-- parts: parts of them in all (null until the first try), parts_sent of them taken by the provider so far.
 CREATE TABLE outbox (
-    tenant_id           uuid NOT NULL,
-    id                  uuid NOT NULL,
-    session_id          uuid NOT NULL,
-    message_id          uuid NOT NULL,
-    binding_id          uuid NOT NULL,
-    channel             text NOT NULL,
-    recipient           text NOT NULL,
-    state               text NOT NULL DEFAULT 'pending'
+    tenant_id  uuid NOT NULL,
+    id         uuid NOT NULL,
+    session_id uuid NOT NULL,
+    message_id uuid NOT NULL,
+    binding_id uuid NOT NULL,
+    channel    text NOT NULL,
+    recipient  text NOT NULL,
+    state      text NOT NULL DEFAULT 'pending'
         CHECK (state IN ('pending', 'sending', 'sent', 'delivered', 'read', 'failed', 'unknown')),
-    attempts            int NOT NULL DEFAULT 0,
-    provider_message_id text,
-    problem             text,
-    created_at          timestamptz NOT NULL,
-    sent_at             timestamptz,
-    status_at           timestamptz,
+    attempts   int NOT NULL DEFAULT 0,
+    parts      int,
+    parts_sent int NOT NULL DEFAULT 0,
+    problem    text,
+    created_at timestamptz NOT NULL,
+    sent_at    timestamptz,
+    status_at  timestamptz,
     PRIMARY KEY (tenant_id, id),
     UNIQUE (tenant_id, message_id),
     FOREIGN KEY (tenant_id, session_id) REFERENCES sessions (tenant_id, id) ON DELETE CASCADE,
@@ -233,4 +235,18 @@ CREATE TABLE outbox (
     FOREIGN KEY (tenant_id, binding_id) REFERENCES bindings (tenant_id, id)
 );
 CALL isolate('outbox');
-CREATE INDEX outbox_provider ON outbox (tenant_id, provider_message_id);
+CREATE INDEX outbox_session ON outbox (tenant_id, session_id);
+
+-- The provider's id of every part it took: what its later statuses are about. A table of its own, because
+-- under row-level security only a plain comparison may use an index, not "is one of".
+CREATE TABLE outbox_parts (
+    tenant_id           uuid NOT NULL,
+    outbox_id           uuid NOT NULL,
+    number              int NOT NULL,
+    provider_message_id text NOT NULL,
+    sent_at             timestamptz NOT NULL,
+    PRIMARY KEY (tenant_id, outbox_id, number),
+    FOREIGN KEY (tenant_id, outbox_id) REFERENCES outbox (tenant_id, id) ON DELETE CASCADE
+);
+CALL isolate('outbox_parts');
+CREATE INDEX outbox_parts_provider ON outbox_parts (tenant_id, provider_message_id);

@@ -1,0 +1,123 @@
+"""One batch from an SQS FIFO queue to the answer that Lambda expects: which messages are not done.
+
+A message that may yet succeed holds back the rest of its group, so that the order is kept; one that never
+can (CallerError: it is not what this queue carries) does not, and goes to the dead-letter queue by itself.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+from aws_lambda_powertools.utilities.batch import (
+    BatchProcessor,
+    ExceptionInfo,
+    FailureResponse,
+    SqsFifoPartialProcessor,
+    process_partial_response,
+)
+from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
+from botocore.exceptions import BotoCoreError, ClientError
+
+from parlour.infra import log
+from parlour.infra.errors import CallerError, LeaseLost, MalformedPayload, RetryError
+from parlour.infra.jsonable import JsonObject
+
+if TYPE_CHECKING:
+    from mypy_boto3_sqs import SQSClient
+
+type Hasten = Callable[[SQSRecord, int], None]
+"""Makes a message that failed visible again after so many seconds, instead of the queue's whole timeout."""
+
+_FIRST_SECONDS = 5
+_LONGEST_SECONDS = 300
+
+
+def process(
+    event: Mapping[str, Any], context: object, handle: Callable[[JsonObject], None], hasten: Hasten | None = None
+) -> dict[str, Any]:
+    """Give each message's body to `handle`, in order; the answer names the messages to deliver again.
+
+    Nothing is swallowed: every error leaves its message on the queue, whose receive count ends in the
+    dead-letter queue. An error that is not a RetryError is counted as `Poison`.
+    """
+    processor = _Processor()
+    response = process_partial_response(
+        event=dict(event),
+        record_handler=lambda record: _handle(record, handle),
+        processor=processor,
+        context=context,  # type: ignore[arg-type]
+    )
+    if hasten:
+        for record, (_, error, _) in zip(processor.fail_messages, processor.exceptions, strict=True):
+            failed = cast(SQSRecord, record)
+            hasten(failed, wait(error, _receives(failed)))
+    return dict(response)
+
+
+def wait(error: BaseException | None, receives: int) -> int:
+    """Seconds until a failed message is worth another try, on its `receives`-th delivery.
+
+    What the error knows; nothing for what never succeeds, so that it is out of the way; else 5, 10, 20 ... 300.
+    """
+    if isinstance(error, CallerError):
+        return 0
+    if isinstance(error, RetryError) and error.after is not None:
+        return error.after
+    return int(min(_FIRST_SECONDS * 2 ** max(receives - 1, 0), _LONGEST_SECONDS))
+
+
+def hastener(client: "SQSClient") -> Hasten:
+    """A Hasten that asks SQS. When SQS refuses, the message comes back later: no harm, one log line."""
+
+    def hasten(record: SQSRecord, seconds: int) -> None:
+        try:
+            client.change_message_visibility(
+                QueueUrl=record.queue_url, ReceiptHandle=record.receipt_handle, VisibilityTimeout=seconds
+            )
+        except (BotoCoreError, ClientError) as error:
+            log.warning("visibility_not_changed", error=type(error).__name__)
+
+    return hasten
+
+
+class _Processor(SqsFifoPartialProcessor):
+    """Powertools' FIFO processor that keeps groups apart and never turns a failed batch into an exception."""
+
+    def __init__(self) -> None:
+        super().__init__(skip_group_on_error=True)
+        self.raise_on_entire_batch_failure = False
+
+    def failure_handler(self, record: Any, exception: ExceptionInfo) -> FailureResponse:
+        if isinstance(exception[1], CallerError):
+            return BatchProcessor.failure_handler(self, record, exception)  # its group goes on
+        return super().failure_handler(record, exception)
+
+
+def _handle(record: SQSRecord, handle: Callable[[JsonObject], None]) -> None:
+    ids: dict[str, log.Loggable] = {"message_id": record.message_id, "receives": _receives(record)}
+    try:
+        handle(_body(record))
+    except RetryError as problem:
+        log.warning("message_comes_again", code=problem.code, **ids)
+        raise
+    except LeaseLost as problem:
+        log.warning("message_overtaken", code=problem.code, **ids)
+        raise
+    except Exception as problem:
+        log.error("message_failed", problem, **ids)
+        log.count("Poison")
+        raise
+
+
+def _body(record: SQSRecord) -> JsonObject:
+    try:
+        body = json.loads(record.body)
+    except (ValueError, RecursionError):
+        raise MalformedPayload("the message is not JSON") from None
+    if not isinstance(body, dict):
+        raise MalformedPayload("the message is not a JSON object")
+    return body
+
+
+def _receives(record: SQSRecord) -> int:
+    return int(record.attributes.approximate_receive_count)

@@ -1,0 +1,116 @@
+"""A tenant with one WhatsApp binding, and replies of its agent that have to leave."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+import pytest
+
+from parlour.channels import outbox
+from parlour.infra.ids import NewId
+from parlour.infra.jsonable import JsonObject
+from parlour.infra.postgres import Database, Transaction
+from parlour.infra.queries import Query
+from parlour.principal import Principal, system
+
+WHATSAPP: JsonObject = {"provider": "gupshup", "app": "ParlourDemo", "source": "+917834811114", "api_key": "gupshup"}
+RECIPIENT = "+919800000001"
+
+_SEED = """
+WITH tenant AS (INSERT INTO tenants (tenant_id, slug, display_name, created_at, updated_at)
+                VALUES (current_tenant(), %(slug)s, 'Test', %(now)s, %(now)s)),
+     human AS (INSERT INTO humans (tenant_id, id, slug, display_name, created_at, updated_at)
+               VALUES (current_tenant(), %(id)s, 'h', 'H', %(now)s, %(now)s)),
+     team AS (INSERT INTO teams (tenant_id, id, slug, display_name, created_at, updated_at)
+              VALUES (current_tenant(), %(id)s, 't', 'T', %(now)s, %(now)s)),
+     agent AS (INSERT INTO agents (tenant_id, id, slug, display_name, created_at, updated_at)
+               VALUES (current_tenant(), %(id)s, 'a', 'A', %(now)s, %(now)s)),
+     secret AS (INSERT INTO secrets (tenant_id, id, name, reference)
+                VALUES (current_tenant(), %(id)s, 'gupshup', 'parlour/gupshup')),
+     binding AS (INSERT INTO bindings (tenant_id, id, slug, display_name, human_id, team_id, agent_id, channels,
+                                       created_at, updated_at)
+                 VALUES (current_tenant(), %(id)s, 'b', 'B', %(id)s, %(id)s, %(id)s, %(channels)s, %(now)s, %(now)s)),
+     person AS (INSERT INTO users (tenant_id, id, created_at) VALUES (current_tenant(), %(id)s, %(now)s))
+INSERT INTO sessions (tenant_id, id, user_id, binding_id, channel, created_at, last_active_at)
+VALUES (current_tenant(), %(id)s, %(id)s, %(id)s, 'whatsapp', %(now)s, %(now)s)
+"""
+_MESSAGE = """
+INSERT INTO messages (tenant_id, id, session_id, binding_id, direction, state, channel, kind, body, sent_at,
+                      received_at)
+VALUES (current_tenant(), %(id)s, %(session_id)s, %(session_id)s, 'outbound', 'reply', 'whatsapp', 'text', %(body)s,
+        %(now)s, %(now)s)
+"""
+_CITATION = """
+INSERT INTO citations (tenant_id, message_id, number, title, locator)
+VALUES (current_tenant(), %(message_id)s, %(number)s, %(title)s, %(locator)s)
+"""
+_CHANNELS = "UPDATE bindings SET channels = %(channels)s WHERE id = %(id)s"
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """One tenant's session; everything of it carries the same id as the session, for short."""
+
+    principal: Principal
+    session_id: UUID
+    database: Database
+    now: datetime
+    new_id: NewId
+
+    def reply(self, text: str, citations: Sequence[tuple[int, str, str]] = ()) -> UUID:
+        """Store a reply and put it into the outbox; returns the outbox row's id, which is the message's too."""
+        message_id = self.new_id(self.now)
+        with self.database.transaction(self.principal) as tx:
+            _run(tx, _MESSAGE, id=message_id, session_id=self.session_id, body=text, now=self.now)
+            for number, title, locator in citations:
+                _run(tx, _CITATION, message_id=message_id, number=number, title=title, locator=locator)
+            self.put(tx, message_id)
+        return message_id
+
+    def put(self, tx: Transaction, message_id: UUID) -> None:
+        outbox.put(
+            tx,
+            outbox_id=message_id,
+            session_id=self.session_id,
+            message_id=message_id,
+            binding_id=self.session_id,
+            channel="whatsapp",
+            recipient=RECIPIENT,
+            now=self.now,
+        )
+
+    def configure(self, channels: JsonObject) -> None:
+        """Change the binding's channels."""
+        with self.database.transaction(self.principal) as tx:
+            _run(tx, _CHANNELS, channels=channels, id=self.session_id)
+
+    def delivery(self, message_id: UUID) -> outbox.Delivery:
+        with self.database.transaction(self.principal) as tx:
+            found = outbox.delivery(tx, message_id=message_id)
+        assert found is not None
+        return found
+
+
+def _run(tx: Transaction, sql: str, **parameters: object) -> None:
+    tx.run(Query("test.seed", "", sql), **parameters)
+
+
+@pytest.fixture
+def open_desk(database: Database, now: datetime, new_id: NewId) -> Callable[[], Desk]:
+    """A new tenant's desk."""
+
+    def open_one() -> Desk:
+        tenant_id, session_id = new_id(now), new_id(now)
+        principal = system(tenant_id)
+        with database.transaction(principal) as tx:
+            slug = f"t-{tenant_id}"
+            _run(tx, _SEED, id=session_id, slug=slug, channels={"whatsapp": WHATSAPP}, now=now)
+        return Desk(principal, session_id, database, now, new_id)
+
+    return open_one
+
+
+@pytest.fixture
+def desk(open_desk: Callable[[], Desk]) -> Desk:
+    return open_desk()

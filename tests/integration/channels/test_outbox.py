@@ -1,0 +1,150 @@
+"""The outbox on the real database: put once, woken, moved forward and never back, seen by its tenant only."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from uuid import UUID
+
+import pytest
+
+from parlour.channels import outbox, store
+from parlour.channels.envelope import Status
+from parlour.infra.errors import MalformedPayload
+from parlour.infra.ids import NewId
+from parlour.infra.postgres import Database
+from parlour.infra.queues import QueueMessage
+from tests.integration.channels.conftest import Desk
+
+
+class Kept:
+    def __init__(self) -> None:
+        self.messages: list[QueueMessage] = []
+
+    def send(self, messages: Sequence[QueueMessage], /) -> None:
+        self.messages.extend(messages)
+
+
+def sent(desk: Desk, *provider_ids: str) -> UUID:
+    """A reply whose parts the provider took under those ids."""
+    outbox_id = desk.reply("Poured on Tuesday.")
+    with desk.database.transaction(desk.principal) as tx:
+        store.begin(tx, outbox_id, len(provider_ids))
+        for number, provider_id in enumerate(provider_ids, 1):
+            store.part_taken(tx, outbox_id, number, provider_id, desk.now)
+    return outbox_id
+
+
+def told(desk: Desk, provider_id: str, status: Status, problem: str | None = None) -> bool:
+    with desk.database.transaction(desk.principal) as tx:
+        return outbox.record_status(
+            tx, provider_message_id=provider_id, status=status, now=desk.now + timedelta(seconds=9), problem=problem
+        )
+
+
+def test_a_reply_is_put_once_and_waits(desk: Desk) -> None:
+    outbox_id = desk.reply("Poured on Tuesday.")
+    with desk.database.transaction(desk.principal) as tx:
+        desk.put(tx, outbox_id)
+        waiting = outbox.unsent(tx, session_id=desk.session_id)
+
+    assert waiting == [outbox.Unsent(outbox_id, 0)]
+    assert desk.delivery(outbox_id).state == "pending"
+
+
+def test_a_reply_that_left_no_longer_waits(desk: Desk) -> None:
+    sent(desk, "gs-1")
+    with desk.database.transaction(desk.principal) as tx:
+        assert outbox.unsent(tx, session_id=desk.session_id) == []
+
+
+def test_a_wake_up_names_the_row_and_a_repeated_one_is_no_duplicate(now: datetime, new_id: NewId) -> None:
+    queue = Kept()
+    tenant_id, session_id, outbox_id = new_id(now), new_id(now), new_id(now)
+
+    outbox.wake(queue, tenant_id, session_id, outbox_id)
+    outbox.wake(queue, tenant_id, session_id, outbox_id, 2)
+
+    assert [outbox.read_wake(message.body) for message in queue.messages] == [(tenant_id, outbox_id)] * 2
+    assert {message.group for message in queue.messages} == {str(session_id)}
+    assert [message.deduplication for message in queue.messages] == [str(outbox_id), f"{outbox_id}:2"]
+
+
+@pytest.mark.parametrize("body", [{}, {"tenant_id": "x", "outbox_id": "y"}, {"tenant_id": None, "outbox_id": []}])
+def test_another_body_is_no_wake_up(body: dict[str, None]) -> None:
+    with pytest.raises(MalformedPayload):
+        outbox.read_wake({**body})
+
+
+NEWS: list[tuple[list[Status], str]] = [
+    (["enqueued", "sent"], "sent"),
+    (["sent", "delivered", "read"], "read"),
+    (["read", "delivered", "sent", "enqueued"], "read"),
+    (["delivered", "sent"], "delivered"),
+    (["enqueued", "failed"], "failed"),
+    (["failed", "sent"], "failed"),
+    (["failed", "delivered"], "delivered"),
+    (["delivered", "failed"], "delivered"),
+    (["read", "failed"], "read"),
+]
+
+
+def test_news_in_any_order_move_a_reply_forward_only(desk: Desk) -> None:
+    for number, (news, state) in enumerate(NEWS):
+        outbox_id = sent(desk, f"gs-{number}")
+        for status in news:
+            told(desk, f"gs-{number}", status)
+
+        assert (news, desk.delivery(outbox_id).state) == (news, state)
+
+
+def test_only_what_changes_something_is_reported_as_a_change(desk: Desk) -> None:
+    outbox_id = sent(desk, "gs-1")
+
+    assert told(desk, "gs-1", "delivered")
+    assert not told(desk, "gs-1", "delivered")
+    assert not told(desk, "gs-1", "sent")
+    assert not told(desk, "of-somebody-else", "read")
+    assert desk.delivery(outbox_id).status_at == desk.now + timedelta(seconds=9)
+
+
+def test_a_failure_says_why_until_it_turns_out_delivered(desk: Desk) -> None:
+    outbox_id = sent(desk, "gs-1")
+
+    told(desk, "gs-1", "failed", "470: outside of the 24 hour window")
+    assert desk.delivery(outbox_id).problem == "470: outside of the 24 hour window"
+    told(desk, "gs-1", "delivered")
+    assert desk.delivery(outbox_id).problem is None
+
+
+def test_a_reply_in_parts_is_where_its_last_part_is_and_fails_with_any(desk: Desk) -> None:
+    outbox_id = sent(desk, "gs-1", "gs-2")
+
+    assert not told(desk, "gs-1", "read")
+    assert desk.delivery(outbox_id).state == "sent"
+    assert told(desk, "gs-2", "delivered")
+    assert desk.delivery(outbox_id).state == "delivered"
+
+    other = sent(desk, "gs-3", "gs-4")
+    assert told(desk, "gs-3", "failed")
+    assert desk.delivery(other).state == "failed"
+
+
+def test_another_tenant_sees_and_moves_nothing(open_desk: Callable[[], Desk]) -> None:
+    ours, theirs = open_desk(), open_desk()
+    outbox_id = sent(ours, "gs-1")
+
+    assert not told(theirs, "gs-1", "read")
+    with theirs.database.transaction(theirs.principal) as tx:
+        assert store.take(tx, outbox_id) is None
+        assert outbox.unsent(tx, session_id=ours.session_id) == []
+        assert outbox.delivery(tx, message_id=outbox_id) is None
+    assert ours.delivery(outbox_id).state == "sent"
+
+
+def test_statuses_find_their_reply_by_an_index(desk: Desk, database: Database) -> None:
+    query = store.SQL["status"].sql.replace("%(state)s", "'read'").replace("%(problem)s", "NULL")
+    query = query.replace("%(now)s", "'2026-03-02'").replace("%(movable)s", "'{sent}'")
+    with database.transaction(desk.principal) as tx:
+        tx._connection.execute("SET LOCAL enable_seqscan = off")
+        plan = tx._connection.execute(("EXPLAIN " + query.replace("%(provider_message_id)s", "'gs-1'")).encode())
+
+        assert "outbox_parts_provider" in "\n".join(line for (line,) in plan.fetchall())

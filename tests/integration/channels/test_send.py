@@ -1,0 +1,296 @@
+"""Sending on the real database: once, or known to be unknown; what every ending leaves behind."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+import psycopg
+import pytest
+
+from parlour.channels import store
+from parlour.channels.send import MOST_ATTEMPTS, Outgoing, Sent, send
+from parlour.infra.errors import (
+    DatabaseUnavailable,
+    DeliveryUnknown,
+    Misconfigured,
+    ParlourError,
+    ProviderRejected,
+    ProviderUnavailable,
+    SecretUnavailable,
+)
+from parlour.infra.ids import NewId
+from parlour.infra.postgres import Database
+from tests.integration.channels.conftest import RECIPIENT, WHATSAPP, Desk
+
+
+class Killed(BaseException):
+    """The sandbox is gone: nothing after it runs."""
+
+
+@dataclass
+class Phone:
+    """A provider that takes messages, except where `trouble` says otherwise (by how many it was asked before)."""
+
+    name: str = "gupshup"
+    received: list[Outgoing] = field(default_factory=list)
+    asked: int = 0
+    trouble: dict[int, BaseException] = field(default_factory=dict)
+    on_asked: Callable[[], None] = lambda: None
+
+    def deliver(self, outgoing: Outgoing, /) -> str:
+        self.asked += 1
+        self.on_asked()
+        if self.asked - 1 in self.trouble:
+            raise self.trouble[self.asked - 1]
+        self.received.append(outgoing)
+        return f"gs-{len(self.received)}"
+
+
+@pytest.fixture
+def phone() -> Phone:
+    return Phone()
+
+
+def sending(desk: Desk, phone: Phone, outbox_id: UUID) -> Sent:
+    return send(desk.principal, desk.database, phone, outbox_id, desk.now)
+
+
+LONG = "\n\n".join(f"Paragraph {number} of this very long answer. " * 26 for number in range(9))
+
+
+def test_a_reply_is_formatted_addressed_sent_and_remembered(desk: Desk, phone: Phone) -> None:
+    outbox_id = desk.reply("Poured on **Tuesday**. [1]", [(1, "Site report", "page 3")])
+
+    assert sending(desk, phone, outbox_id) == Sent("sent", 1)
+    text = "Poured on *Tuesday*. [1]\n\nSources:\n[1] Site report, page 3"
+    assert phone.received == [Outgoing(RECIPIENT, text, "ParlourDemo", "+917834811114", "parlour/gupshup")]
+    delivery = desk.delivery(outbox_id)
+    assert (delivery.state, delivery.attempts, delivery.parts, delivery.parts_sent) == ("sent", 1, 1, 1)
+    assert delivery.sent_at == desk.now
+
+
+def test_a_wake_up_that_comes_again_sends_nothing_again(desk: Desk, phone: Phone) -> None:
+    outbox_id = desk.reply("Poured on Tuesday.")
+
+    assert [sending(desk, phone, outbox_id) for _ in range(3)] == [Sent("sent", 1)] * 3
+    assert len(phone.received) == 1
+
+
+def test_a_long_reply_goes_out_in_order_and_in_parts(desk: Desk, phone: Phone) -> None:
+    outbox_id = desk.reply(LONG)
+
+    sent = sending(desk, phone, outbox_id)
+    assert sent == Sent("sent", len(phone.received))
+    assert sent.parts == 3
+    assert "\n\n".join(outgoing.text for outgoing in phone.received).split() == LONG.split()
+
+
+def test_the_row_is_sending_and_committed_while_the_provider_is_called(
+    desk: Desk, phone: Phone, open_database: Callable[[], Database]
+) -> None:
+    outbox_id = desk.reply("Poured on Tuesday.")
+    seen: list[str] = []
+
+    def look() -> None:
+        with open_database().transaction(desk.principal) as tx:
+            seen.extend(row.state for row in [store.delivery(tx, outbox_id)] if row)
+
+    phone.on_asked = look
+    sending(desk, phone, outbox_id)
+
+    assert seen == ["sending"]
+
+
+def test_a_sender_that_died_in_the_middle_makes_the_reply_unknown_and_nobody_sends_it_again(
+    desk: Desk, phone: Phone, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outbox_id = desk.reply("Poured on Tuesday.")
+    phone.trouble = {0: Killed()}
+    with pytest.raises(Killed):
+        sending(desk, phone, outbox_id)
+
+    assert [sending(desk, phone, outbox_id) for _ in range(2)] == [Sent("unknown", 0)] * 2
+    assert phone.asked == 1
+    assert capsys.readouterr().out.count("UnknownSend") >= 1
+
+
+def test_a_sender_that_died_between_parts_never_repeats_one(desk: Desk, phone: Phone) -> None:
+    outbox_id = desk.reply(LONG)
+    phone.trouble = {1: Killed()}
+    with pytest.raises(Killed):
+        sending(desk, phone, outbox_id)
+
+    assert sending(desk, phone, outbox_id) == Sent("unknown", 1)
+    assert len(phone.received) == 1
+
+
+def test_a_stalled_sender_that_wakes_up_late_brings_the_proof(desk: Desk, phone: Phone) -> None:
+    outbox_id = desk.reply("Poured on Tuesday.")
+    other, states = Phone(), list[Sent]()
+    phone.on_asked = lambda: states.append(sending(desk, other, outbox_id))
+
+    assert sending(desk, phone, outbox_id) == Sent("sent", 1)
+    assert (other.asked, states) == (0, [Sent("unknown", 0)])
+    assert desk.delivery(outbox_id).state == "sent"
+
+
+def test_a_busy_provider_leaves_the_reply_pending_and_the_next_try_sends_it(desk: Desk, phone: Phone) -> None:
+    outbox_id = desk.reply("Poured on Tuesday.")
+    phone.trouble = {0: ProviderUnavailable("Gupshup answered 503", after=7)}
+
+    with pytest.raises(ProviderUnavailable) as caught:
+        sending(desk, phone, outbox_id)
+    assert caught.value.after == 7
+    assert desk.delivery(outbox_id).state == "pending"
+    assert desk.delivery(outbox_id).problem == "provider_unavailable: Gupshup answered 503"
+
+    assert sending(desk, phone, outbox_id) == Sent("sent", 1)
+    assert (desk.delivery(outbox_id).attempts, desk.delivery(outbox_id).problem) == (2, None)
+
+
+def test_the_next_try_goes_on_with_the_first_part_that_was_not_taken(desk: Desk, phone: Phone) -> None:
+    outbox_id = desk.reply(LONG)
+    phone.trouble = {1: ProviderUnavailable()}
+    with pytest.raises(ProviderUnavailable):
+        sending(desk, phone, outbox_id)
+
+    assert sending(desk, phone, outbox_id) == Sent("sent", 3)
+    texts = [outgoing.text for outgoing in phone.received]
+    assert len(set(texts)) == len(texts) == 3
+
+
+def test_a_provider_that_never_takes_it_ends_as_a_counted_failure(
+    desk: Desk, phone: Phone, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outbox_id = desk.reply("Poured on Tuesday.")
+    phone.trouble = {number: ProviderUnavailable() for number in range(100)}
+    for _ in range(MOST_ATTEMPTS - 1):
+        with pytest.raises(ProviderUnavailable):
+            sending(desk, phone, outbox_id)
+
+    assert sending(desk, phone, outbox_id) == Sent("failed", 0)
+    assert sending(desk, phone, outbox_id) == Sent("failed", 0)
+    assert phone.asked == MOST_ATTEMPTS
+    assert capsys.readouterr().out.count("FailedSend") >= 1
+
+
+@pytest.mark.parametrize(
+    ("problem", "state"), [(ProviderRejected("Invalid Destination"), "failed"), (DeliveryUnknown(), "unknown")]
+)
+def test_a_refusal_and_a_lost_answer_are_final(desk: Desk, phone: Phone, problem: ParlourError, state: str) -> None:
+    outbox_id = desk.reply("Poured on Tuesday.")
+    phone.trouble = {0: problem}
+
+    assert [sending(desk, phone, outbox_id) for _ in range(2)] == [Sent(state, 0)] * 2
+    assert phone.asked == 1
+    assert desk.delivery(outbox_id).problem == f"{problem.code}: {problem}"
+
+
+@pytest.mark.parametrize("problem", [SecretUnavailable(), Misconfigured("secret parlour/gupshup is missing")])
+def test_a_key_that_cannot_be_read_leaves_the_reply_pending(desk: Desk, phone: Phone, problem: ParlourError) -> None:
+    outbox_id = desk.reply("Poured on Tuesday.")
+    phone.trouble = {0: problem}
+
+    with pytest.raises(type(problem)):
+        sending(desk, phone, outbox_id)
+    assert desk.delivery(outbox_id).state == "pending"
+    assert sending(desk, phone, outbox_id) == Sent("sent", 1)
+
+
+@pytest.mark.parametrize(
+    "channels",
+    [
+        {},
+        {"whatsapp": {**WHATSAPP, "provider": "pigeon"}},
+        {"whatsapp": {**WHATSAPP, "source": None}},
+        {"whatsapp": {**WHATSAPP, "app": 7}},
+        {"whatsapp": {**WHATSAPP, "api_key": "of nobody"}},
+    ],
+)
+def test_a_binding_that_lacks_something_is_told_to_the_operator_and_the_reply_waits(
+    desk: Desk, phone: Phone, channels: dict[str, object]
+) -> None:
+    outbox_id = desk.reply("Poured on Tuesday.")
+    desk.configure(channels)  # type: ignore[arg-type]
+
+    with pytest.raises(Misconfigured, match=r"channels\.whatsapp"):
+        sending(desk, phone, outbox_id)
+    assert (desk.delivery(outbox_id).state, desk.delivery(outbox_id).attempts, phone.asked) == ("pending", 0, 0)
+
+    desk.configure({"whatsapp": WHATSAPP})
+    assert sending(desk, phone, outbox_id) == Sent("sent", 1)
+
+
+def test_an_empty_reply_fails_instead_of_being_tried_forever(desk: Desk, phone: Phone) -> None:
+    outbox_id = desk.reply(" \n ")
+
+    assert sending(desk, phone, outbox_id) == Sent("failed", 0)
+    assert desk.delivery(outbox_id).problem == "there is no text to send"
+
+
+def test_a_reply_that_falls_into_other_parts_than_before_is_not_guessed_at(desk: Desk, phone: Phone) -> None:
+    outbox_id = desk.reply(LONG)
+    with desk.database.transaction(desk.principal) as tx:
+        store.begin(tx, outbox_id, 5)
+        store.part_taken(tx, outbox_id, 1, "gs-of-before", desk.now)
+        store.end(tx, outbox_id, "pending", "provider_unavailable", desk.now)
+
+    assert sending(desk, phone, outbox_id) == Sent("unknown", 1)
+    assert phone.asked == 0
+
+
+def test_a_reply_that_was_forgotten_is_nobodys_problem(desk: Desk, phone: Phone, new_id: NewId) -> None:
+    assert sending(desk, phone, new_id(desk.now)) == Sent("gone", 0)
+
+
+def test_a_connection_that_dies_under_the_call_does_not_forget_what_was_sent(desk: Desk, phone: Phone) -> None:
+    outbox_id = desk.reply("Poured on Tuesday.")
+    phone.on_asked = lambda: kill_connections(desk)
+
+    assert sending(desk, phone, outbox_id) == Sent("sent", 1)
+    assert desk.delivery(outbox_id).state == "sent"
+
+
+def test_a_database_that_stays_away_is_a_retry_and_then_unknown(desk: Desk, phone: Phone) -> None:
+    outbox_id = desk.reply("Poured on Tuesday.")
+    connect = desk.database._connect
+
+    def gone() -> None:
+        desk.database.close()
+        desk.database._connect = refuse
+
+    phone.on_asked = gone
+    with pytest.raises(DatabaseUnavailable):
+        sending(desk, phone, outbox_id)
+
+    desk.database._connect = connect
+    assert sending(desk, phone, outbox_id) == Sent("unknown", 0)
+    assert phone.asked == 1
+
+
+def test_sending_takes_two_short_transactions_and_few_statements(desk: Desk, phone: Phone) -> None:
+    outbox_id = desk.reply("Poured on Tuesday.")
+    before = dict(desk.database.statements.by_name)
+    sending(desk, phone, outbox_id)
+    after = desk.database.statements.by_name
+
+    assert {name: after[name] - before.get(name, 0) for name in after if after[name] != before.get(name, 0)} == {
+        "set_tenant": 2,
+        "channels.take": 1,
+        "channels.begin": 1,
+        "channels.part_taken": 1,
+    }
+
+
+def kill_connections(desk: Desk) -> None:
+    """End our own connection from the server's side, as a failover does."""
+    connection = desk.database._connection
+    assert connection is not None
+    connection.execute("SELECT 1")
+    connection.rollback()
+    connection.pgconn.finish()
+
+
+def refuse() -> psycopg.Connection[Any]:
+    raise psycopg.OperationalError("connection refused")
