@@ -1,0 +1,12 @@
+"""Intake queue to stored message to turn queue."""
+
+from typing import Any
+
+from parlour.bootstrap.clients import build_hasten
+from parlour.bootstrap.receiver import build_receiver
+from parlour.infra.batch import process
+
+
+def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
+    """Store each envelope of the batch; answer which ones are to be delivered again."""
+    return process(event, context, build_receiver(), build_hasten())

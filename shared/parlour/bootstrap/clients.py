@@ -1,0 +1,38 @@
+"""AWS clients and what is read through them. Every client honours AWS_ENDPOINT_URL, as boto3 does by itself."""
+
+import functools
+from typing import TYPE_CHECKING
+
+import boto3
+from botocore.config import Config
+
+from parlour.infra.queues import SqsQueue
+from parlour.infra.secrets import SecretsManager
+from parlour.infra.visibility import Hasten, hastener
+
+if TYPE_CHECKING:
+    from mypy_boto3_bedrock_runtime import BedrockRuntimeClient
+
+_QUICK = Config(connect_timeout=2, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 3})
+"""A call to AWS takes milliseconds; one that hangs is given up and tried again within the invocation."""
+
+
+def queue(url: str) -> SqsQueue:
+    """The queue at `url`."""
+    return SqsQueue(boto3.client("sqs", config=_QUICK), url)
+
+
+def secrets() -> SecretsManager:
+    """The secret store."""
+    return SecretsManager(boto3.client("secretsmanager", config=_QUICK))
+
+
+def bedrock() -> "BedrockRuntimeClient":
+    """Bedrock's inference endpoint, for embeddings."""
+    return boto3.client("bedrock-runtime", config=_QUICK)
+
+
+@functools.cache
+def build_hasten() -> Hasten:
+    """How a message that failed is brought back sooner than its queue would."""
+    return hastener(boto3.client("sqs", config=_QUICK))

@@ -1,0 +1,29 @@
+"""The owner's function: brings the schema to this release."""
+
+import functools
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from parlour.bootstrap import clients
+from parlour.bootstrap.database import parameters
+from parlour.infra.migrate import allow_login, migrate, shipped
+from parlour.infra.postgres import connector
+from parlour.infra.settings import MigrateSettings, load
+
+
+@functools.cache
+def build_migrate() -> Callable[[], list[str]]:
+    """Apply what is missing and let the app role sign in; returns the names of the migrations applied."""
+    settings = load(MigrateSettings)
+    secrets = clients.secrets()
+
+    def run_migrations() -> list[str]:
+        host, name = settings.database_host, settings.database_name
+        owner = connector(parameters(secrets.get(settings.owner_secret), host, name), statement_seconds=0)
+        app = parameters(secrets.get(settings.database_secret), host, name)
+        with owner() as connection:
+            applied = migrate(connection, datetime.now(UTC), shipped())
+            allow_login(connection, str(app["user"]), str(app["password"]))
+        return applied
+
+    return run_migrations

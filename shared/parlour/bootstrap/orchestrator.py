@@ -1,0 +1,61 @@
+"""Turn queues to one turn to the outbox."""
+
+import functools
+import json
+import random
+import threading
+import time
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+
+from parlour.bootstrap import clients
+from parlour.bootstrap.database import closing, database
+from parlour.bootstrap.embedding import embedder
+from parlour.infra.errors import Misconfigured
+from parlour.infra.ids import uuid7
+from parlour.infra.jsonable import JsonObject
+from parlour.infra.secrets import Secrets
+from parlour.infra.settings import OrchestratorSettings, load
+from parlour.knowledge.tools import search_knowledge
+from parlour.models import anthropic
+from parlour.models.anthropic import AnthropicModel
+from parlour.models.offline import OfflineModel
+from parlour.models.request import Model
+from parlour.turns.receive import Wake
+from parlour.turns.run import run
+from parlour.turns.step import Services
+
+
+@functools.cache
+def build_orchestrator() -> Callable[[JsonObject, Callable[[], float]], None]:
+    """One wake-up: the session's turn, within the seconds that are left."""
+    settings = load(OrchestratorSettings)
+    secrets = clients.secrets()
+    services = Services(
+        database=database(settings, secrets),
+        models=_models(secrets, settings),
+        builtins={"search_knowledge": search_knowledge(embedder(settings))},
+        outbox=clients.queue(settings.outbox_queue_url),
+        clock=lambda: datetime.now(UTC),
+        new_id=uuid7,
+        sleep=time.sleep,
+        jitter=random.SystemRandom().uniform,
+    )
+
+    def orchestrator(body: JsonObject, seconds_left: Callable[[], float]) -> None:
+        run(services, Wake.from_json(body), seconds_left)
+
+    return closing(services.database, settings, orchestrator)
+
+
+def _models(secrets: Secrets, settings: OrchestratorSettings) -> Mapping[str, Model]:
+    """The providers that have a key, and the stand-in; the SDK is imported while the database answers."""
+    try:
+        key = json.loads(secrets.get(settings.model_secret))["anthropic_api_key"]
+    except (ValueError, KeyError, TypeError):
+        raise Misconfigured('the model secret must be JSON: {"anthropic_api_key": "..."}') from None
+    models: dict[str, Model] = {OfflineModel.provider: OfflineModel()}
+    if key:
+        threading.Thread(target=anthropic.preload, daemon=True).start()
+        models[AnthropicModel.provider] = AnthropicModel(key, settings.anthropic_base_url)
+    return models

@@ -1,0 +1,91 @@
+"""The end of a turn: one reply, its citations and its place in the outbox, in one transaction."""
+
+from dataclasses import dataclass
+from typing import Literal
+from uuid import UUID
+
+from parlour.channels import outbox
+from parlour.context import citations
+from parlour.context.citations import Cited
+from parlour.infra import log
+from parlour.infra.jsonable import JsonObject
+from parlour.infra.postgres import Transaction
+from parlour.knowledge.sources import Source, known
+from parlour.turns import store
+from parlour.turns.step import Running
+from parlour.turns.store import Citation
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a turn says and how it ended. `problem` is a code for operators, None when all went well."""
+
+    text: str
+    state: Literal["answered", "failed"] = "answered"
+    degraded: bool = False
+    problem: str | None = None
+
+
+def answer(running: Running, said: Answer) -> None:
+    """Commit the reply with everything that belongs to it, end the turn, let the session go, wake the sender.
+
+    After the commit the turn is over: when the wake fails, the row in the outbox stays pending and the next
+    delivery of the session's wake sends it again.
+    """
+    now = running.services.clock()
+    message_id = running.services.new_id(now)
+    outbox_id = running.services.new_id(now)
+    if said.problem:
+        running.feed.add("error", {"code": said.problem, "message": said.text})
+    running.feed.add("done", {"message_id": str(message_id), "turn_id": str(running.turn.id)})
+    with running.stages.timed("save"), running.feed.writing() as tx:
+        sources = {source.number: source for source in _known(running, tx, said.text)}
+        cited = citations.check(said.text, sources)
+        _insert_reply(running, tx, message_id, cited)
+        _insert_citations(tx, message_id, [sources[number] for number in cited.numbers])
+        leaves = _put_outbox(running, tx, outbox_id, message_id)
+        _finish(running, tx, said)
+    log.info(
+        "turn_finished", tenant_id=running.feed.principal.tenant_id, turn_id=running.turn.id,
+        state=said.state, degraded=said.degraded, problem=said.problem, removed_citations=cited.removed,
+    )  # fmt: skip
+    if leaves:
+        tenant_id = running.feed.principal.tenant_id
+        outbox.wake(running.services.outbox, tenant_id, running.lease.id, outbox_id, 0)
+
+
+def _known(running: Running, tx: Transaction, text: str) -> list[Source]:
+    return known(tx, running.lease.id) if "[" in text else []
+
+
+def _insert_reply(running: Running, tx: Transaction, message_id: UUID, cited: Cited) -> None:
+    metadata: JsonObject = {"removed_citations": cited.removed} if cited.removed else {}
+    store.insert_reply(
+        tx, running.lease, running.turn.id, message_id=message_id, channel=running.inputs[-1].channel,
+        body=cited.text, metadata=metadata, now=running.services.clock(),
+    )  # fmt: skip
+
+
+def _insert_citations(tx: Transaction, message_id: UUID, cited: list[Source]) -> None:
+    store.insert_citations(tx, [Citation(message_id, one.number, one.row_id, one.title, one.locator) for one in cited])
+
+
+def _put_outbox(running: Running, tx: Transaction, outbox_id: UUID, message_id: UUID) -> bool:
+    last = running.inputs[-1]
+    if last.channel == "web" or last.address is None:
+        return False
+    outbox.put(
+        tx, outbox_id=outbox_id, session_id=running.lease.id, message_id=message_id,
+        binding_id=running.lease.binding_id, channel=last.channel, recipient=last.address,
+        now=running.services.clock(),
+    )  # fmt: skip
+    return True
+
+
+def _finish(running: Running, tx: Transaction, said: Answer) -> None:
+    store.settle_inputs(tx, running.turn.id, "parked" if said.state == "failed" else "answered")
+    store.finish_turn(
+        tx, running.turn.id, state=said.state, degraded=said.degraded, problem=said.problem,
+        stage_ms=dict(running.stages.milliseconds), now=running.services.clock(),
+    )  # fmt: skip
+    store.release_lease(tx, running.lease)

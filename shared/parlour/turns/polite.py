@@ -1,0 +1,49 @@
+"""What the user hears when the model is not asked, or had no answer. Pure."""
+
+from collections.abc import Sequence
+
+from parlour.turns.store import Inbound
+
+LONGEST_TEXT = 8_000
+"""Characters of one chat message; longer ones are answered, kindly, without the model."""
+
+PAUSED = "We are closed at the moment. Your message is kept; please write again a little later."
+TROUBLE = "I'm having trouble pulling that up. Could you ask again in a moment, or put it another way?"
+SLOW = "Sorry, I'm having a slow moment. Please try again in a few seconds."
+FAILED = "Something went wrong on our side and I could not answer. Somebody has been told; please try again later."
+
+_TOO_LONG = (
+    f"That is longer than I can read in one go: please keep a message under {LONGEST_TEXT:,} characters, "
+    "or send it in parts."
+)
+_EMPTY = "Your message arrived without any text. What would you like to know?"
+_MEDIA = "I cannot open attachments here yet. Could you tell me in words what you need?"
+
+
+def answerable(message: Inbound) -> bool:
+    """Whether the model can do something with this message."""
+    return bool(message.body.strip()) and len(message.body) <= LONGEST_TEXT
+
+
+def instead(tenant_status: str, inputs: Sequence[Inbound]) -> str | None:
+    """The line that answers a turn without the model, or None when the model is to answer it.
+
+    A burst with at least one readable message goes to the model; otherwise the last message decides.
+    """
+    if tenant_status != "active":
+        return PAUSED
+    if any(answerable(message) for message in inputs):
+        return None
+    last = inputs[-1]
+    if len(last.body) > LONGEST_TEXT:
+        return _TOO_LONG
+    return _MEDIA if last.kind == "media" else _EMPTY
+
+
+def as_read(message: Inbound) -> str:
+    """A message as the model reads it; one it cannot read is named, not silently left out."""
+    if answerable(message):
+        return message.body
+    if message.kind == "media":
+        return "[The user also sent an attachment, which cannot be opened here.]"
+    return "[The user also sent a message that was too long to read.]" if message.body.strip() else ""

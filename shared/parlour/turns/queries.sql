@@ -1,0 +1,225 @@
+-- name: take_lease
+-- Take the session for one turn, unless another worker holds it; the token fences off everybody before.
+UPDATE sessions
+   SET lease_token = lease_token + 1, lease_until = %(until)s
+ WHERE id = %(session_id)s AND (lease_until IS NULL OR lease_until <= %(now)s)
+RETURNING id, user_id, binding_id, channel, lease_token AS token;
+
+-- name: session_exists
+-- Whether there is such a session; tells a held lease from a session that is gone.
+SELECT EXISTS (SELECT FROM sessions WHERE id = %(session_id)s);
+
+-- name: fence
+-- Pass only with the session's current token; reserves numbers for events and returns the last one reserved.
+UPDATE sessions
+   SET last_event = last_event + %(events)s
+ WHERE id = %(session_id)s AND lease_token = %(token)s
+RETURNING last_event;
+
+-- name: release_lease
+-- Let the session go, if it is still ours.
+UPDATE sessions
+   SET lease_until = NULL
+ WHERE id = %(session_id)s AND lease_token = %(token)s;
+
+-- name: resume_turn
+-- The session's open turn, one attempt on.
+UPDATE turns
+   SET attempts = attempts + 1
+ WHERE session_id = %(session_id)s AND state = 'open'
+RETURNING id, number, attempts, frozen_at;
+
+-- name: open_turn
+-- A new turn if there is something to answer; its moment and configuration versions are frozen here.
+INSERT INTO turns (tenant_id, id, session_id, binding_id, number, attempts, frozen_at, config)
+SELECT current_tenant(), %(turn_id)s, s.id, s.binding_id,
+       1 + (SELECT COALESCE(max(t.number), 0) FROM turns t WHERE t.session_id = s.id), 1, %(now)s,
+       jsonb_build_object('binding', b.version, 'human', h.version, 'team', m.version, 'agent', a.version)
+  FROM sessions s
+  JOIN bindings b ON b.id = s.binding_id
+  JOIN humans h ON h.id = b.human_id
+  JOIN teams m ON m.id = b.team_id
+  JOIN agents a ON a.id = b.agent_id
+ WHERE s.id = %(session_id)s
+   AND EXISTS (SELECT FROM messages i WHERE i.session_id = s.id AND i.state = 'unanswered')
+RETURNING id, number, attempts, frozen_at;
+
+-- name: freeze_inputs
+-- Every unanswered message of the session becomes an input of this turn.
+UPDATE messages
+   SET state = 'taken', turn_id = %(turn_id)s
+ WHERE session_id = %(session_id)s AND state = 'unanswered';
+
+-- name: inputs
+-- The turn's frozen messages in order of arrival, with the address that a reply on their channel goes to.
+SELECT m.id, m.channel, m.kind, m.body, m.received_at, i.address
+  FROM messages m
+  JOIN sessions s ON s.id = m.session_id
+  LEFT JOIN channel_identities i ON i.user_id = s.user_id AND i.channel = m.channel
+ WHERE m.turn_id = %(turn_id)s AND m.direction = 'inbound'
+ ORDER BY m.position;
+
+-- name: said_before
+-- What was said in the session's turns before this one, newest first: a turn's messages, then its reply, even when
+-- the next message had arrived before that reply.
+SELECT m.direction, m.body
+  FROM turns t
+  JOIN messages m ON m.turn_id = t.id
+ WHERE t.session_id = %(session_id)s AND t.number < %(number)s
+ ORDER BY t.number DESC, m.direction DESC, m.position DESC
+ LIMIT %(most)s;
+
+-- name: steps
+-- The turn's model inferences so far.
+SELECT number, blocks, stop_reason
+  FROM steps
+ WHERE turn_id = %(turn_id)s
+ ORDER BY number;
+
+-- name: finished_calls
+-- The turn's tool calls that have a result.
+SELECT step, call_id, result
+  FROM tool_calls
+ WHERE turn_id = %(turn_id)s AND state IN ('done', 'failed')
+ ORDER BY step, call_id;
+
+-- name: request_step
+-- The request of a step, before the model is called; asked again, it is the newer request that counts.
+INSERT INTO steps (tenant_id, turn_id, number, provider, model, prompt_hash, requested_at)
+VALUES (current_tenant(), %(turn_id)s, %(number)s, %(provider)s, %(model)s, %(prompt_hash)s, %(now)s)
+ON CONFLICT (tenant_id, turn_id, number) DO UPDATE
+   SET provider = EXCLUDED.provider, model = EXCLUDED.model, prompt_hash = EXCLUDED.prompt_hash,
+       requested_at = EXCLUDED.requested_at
+ WHERE steps.completed_at IS NULL;
+
+-- name: complete_step
+-- The model's answer, as the raw content blocks it gave.
+UPDATE steps
+   SET blocks = %(blocks)s, stop_reason = %(stop_reason)s, provider = %(provider)s, model = %(model)s,
+       completed_at = %(now)s
+ WHERE turn_id = %(turn_id)s AND number = %(number)s AND completed_at IS NULL;
+
+-- name: insert_llm_call
+-- One call to a provider, answered or not.
+INSERT INTO llm_calls (tenant_id, id, session_id, turn_id, step, binding_id, purpose, provider, model, outcome,
+                       input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, tokens_by_layer, cost_usd,
+                       first_token_ms, latency_ms, at)
+VALUES (current_tenant(), %(id)s, %(session_id)s, %(turn_id)s, %(step)s, %(binding_id)s, 'turn', %(provider)s, %(model)s,
+        %(outcome)s, %(input_tokens)s, %(output_tokens)s, %(cache_read_tokens)s, %(cache_write_tokens)s,
+        %(tokens_by_layer)s, %(cost_usd)s, %(first_token_ms)s, %(latency_ms)s, %(at)s);
+
+-- name: insert_tool_call
+-- A finished tool call with its result; the same call of the same step is kept once.
+INSERT INTO tool_calls (tenant_id, id, turn_id, step, call_id, name, arguments, writes, state, idempotency_key, result,
+                        code, latency_ms, started_at, finished_at)
+VALUES (current_tenant(), %(id)s, %(turn_id)s, %(step)s, %(call_id)s, %(name)s, %(arguments)s, %(writes)s, %(state)s,
+        %(idempotency_key)s, %(result)s, %(code)s, %(latency_ms)s, %(started_at)s, %(finished_at)s)
+ON CONFLICT (tenant_id, turn_id, step, call_id) DO NOTHING;
+
+-- name: insert_event
+-- One numbered event of the session's feed.
+INSERT INTO events (tenant_id, session_id, number, turn_id, kind, payload, at)
+VALUES (current_tenant(), %(session_id)s, %(number)s, %(turn_id)s, %(kind)s, %(payload)s, %(at)s);
+
+-- name: events_after
+-- The feed after a number, in order; a user_id limits it to that user's sessions.
+SELECT e.number, e.kind, e.payload, e.turn_id, e.at
+  FROM events e
+  JOIN sessions s ON s.id = e.session_id
+ WHERE e.session_id = %(session_id)s AND e.number > %(number)s
+   AND (%(user_id)s::uuid IS NULL OR s.user_id = %(user_id)s)
+ ORDER BY e.number
+ LIMIT %(most)s;
+
+-- name: insert_message
+-- An inbound message, once per provider id; returns nothing when it was there already.
+INSERT INTO messages (tenant_id, id, session_id, binding_id, direction, state, channel, kind, body, media,
+                      provider_message_id, sent_at, received_at, metadata)
+VALUES (current_tenant(), %(id)s, %(session_id)s, %(binding_id)s, 'inbound', %(state)s, %(channel)s, %(kind)s, %(body)s,
+        %(media)s, %(provider_message_id)s, %(sent_at)s, %(received_at)s, %(metadata)s)
+ON CONFLICT (tenant_id, binding_id, provider_message_id) DO NOTHING
+RETURNING id, session_id, state;
+
+-- name: message_by_provider_id
+-- The message that a provider id of a binding belongs to.
+SELECT id, session_id, state
+  FROM messages
+ WHERE binding_id = %(binding_id)s AND provider_message_id = %(provider_message_id)s;
+
+-- name: touch_session
+-- The session was used just now.
+UPDATE sessions SET last_active_at = %(now)s WHERE id = %(session_id)s;
+
+-- name: own_session
+-- A web session of this user with its binding.
+SELECT id, binding_id, channel
+  FROM sessions
+ WHERE id = %(session_id)s AND user_id = %(user_id)s;
+
+-- name: insert_reply
+-- The turn's reply; its place in the session is after everything that was there when it was written.
+INSERT INTO messages (tenant_id, id, session_id, binding_id, turn_id, direction, state, channel, kind, body, sent_at,
+                      received_at, metadata)
+VALUES (current_tenant(), %(id)s, %(session_id)s, %(binding_id)s, %(turn_id)s, 'outbound', 'reply', %(channel)s, 'text',
+        %(body)s, %(now)s, %(now)s, %(metadata)s);
+
+-- name: insert_citation
+-- A source that the reply cites.
+INSERT INTO citations (tenant_id, message_id, number, row_id, title, locator)
+VALUES (current_tenant(), %(message_id)s, %(number)s, %(row_id)s, %(title)s, %(locator)s);
+
+-- name: settle_inputs
+-- The turn's inputs are answered, or parked when it failed.
+UPDATE messages
+   SET state = %(state)s
+ WHERE turn_id = %(turn_id)s AND direction = 'inbound';
+
+-- name: finish_turn
+-- The turn is over.
+UPDATE turns
+   SET state = %(state)s, degraded = %(degraded)s, problem = %(problem)s, stage_ms = %(stage_ms)s, finished_at = %(now)s
+ WHERE id = %(turn_id)s AND state = 'open';
+
+-- name: turn_views
+-- Turns as an operator sees them, newest first, each with its messages, calls, tools and sending: one row per turn.
+SELECT t.id, t.session_id, t.number, t.state, b.slug AS binding, t.frozen_at, t.finished_at, t.degraded, t.attempts,
+       t.problem, t.stage_ms,
+       (SELECT jsonb_agg(jsonb_build_object('id', m.id, 'text', m.body, 'kind', m.kind, 'at', m.received_at)
+                         ORDER BY m.position)
+          FROM messages m WHERE m.turn_id = t.id AND m.direction = 'inbound') AS inputs,
+       (SELECT jsonb_build_object('id', m.id, 'text', m.body, 'channel', m.channel, 'at', m.sent_at, 'citations',
+               COALESCE((SELECT jsonb_agg(jsonb_build_object('number', c.number, 'title', c.title, 'locator', c.locator)
+                                          ORDER BY c.number)
+                           FROM citations c WHERE c.message_id = m.id), '[]'))
+          FROM messages m WHERE m.turn_id = t.id AND m.direction = 'outbound') AS reply,
+       (SELECT jsonb_agg(jsonb_build_object('provider', l.provider, 'model', l.model, 'outcome', l.outcome,
+                         'input_tokens', l.input_tokens, 'output_tokens', l.output_tokens,
+                         'cache_read_tokens', l.cache_read_tokens, 'cache_write_tokens', l.cache_write_tokens,
+                         'tokens_by_layer', l.tokens_by_layer, 'cost_usd', l.cost_usd::text,
+                         'latency_ms', l.latency_ms, 'first_token_ms', l.first_token_ms)
+                         ORDER BY l.step, l.at, l.id)
+          FROM llm_calls l WHERE l.turn_id = t.id) AS calls,
+       (SELECT jsonb_agg(jsonb_build_object('name', c.name, 'ok', c.state = 'done', 'latency_ms', c.latency_ms)
+                         ORDER BY c.step, c.started_at)
+          FROM tool_calls c WHERE c.turn_id = t.id) AS tools,
+       (SELECT jsonb_build_object('state', o.state, 'sent_at', o.sent_at)
+          FROM outbox o JOIN messages m ON m.id = o.message_id WHERE m.turn_id = t.id) AS sending
+  FROM turns t
+  JOIN bindings b ON b.id = t.binding_id
+ WHERE (%(turn_id)s::uuid IS NULL OR t.id = %(turn_id)s)
+   AND (%(session_id)s::uuid IS NULL OR t.session_id = %(session_id)s)
+ ORDER BY t.frozen_at DESC, t.id DESC
+ LIMIT %(most)s;
+
+-- name: transcript
+-- The newest messages of a session, newest first, with what the replies cite; a user_id limits it to that user's.
+SELECT m.id, m.direction, m.channel, m.kind, m.body AS text, m.sent_at AS at, m.turn_id,
+       COALESCE((SELECT jsonb_agg(jsonb_build_object('number', c.number, 'title', c.title, 'locator', c.locator)
+                                  ORDER BY c.number)
+                   FROM citations c WHERE c.message_id = m.id), '[]') AS citations
+  FROM messages m
+  JOIN sessions s ON s.id = m.session_id
+ WHERE m.session_id = %(session_id)s AND m.state <> 'ignored'
+   AND (%(user_id)s::uuid IS NULL OR s.user_id = %(user_id)s)
+ ORDER BY m.position DESC
+ LIMIT %(most)s;

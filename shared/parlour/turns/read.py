@@ -1,0 +1,87 @@
+"""What operators and users see of turns: costs, times, tokens, transcripts."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from uuid import UUID
+
+from parlour.infra.errors import NotFound
+from parlour.infra.jsonable import JsonObject
+from parlour.infra.postgres import Transaction
+from parlour.principal import Principal
+from parlour.tenancy import roles
+from parlour.turns import store
+from parlour.turns.store import TranscriptRow, TurnRow
+
+
+@dataclass(frozen=True, slots=True)
+class TurnView:
+    """A turn as an operator sees it: its row, with tokens and cost summed over its calls.
+
+    tokens_by_layer  input tokens as budgeted, by layer, summed over the turn's model calls.
+    cost_usd         a decimal as text; None when no call has a known price.
+    """
+
+    row: TurnRow
+    tokens_by_layer: dict[str, int]
+    cost_usd: str | None
+
+    def to_json(self) -> JsonObject:
+        """As the API returns it."""
+        row = self.row
+        return {
+            "id": str(row.id), "session_id": str(row.session_id), "number": row.number, "state": row.state,
+            "binding": row.binding, "frozen_at": row.frozen_at.isoformat(), "finished_at": _iso(row.finished_at),
+            "degraded": row.degraded, "attempts": row.attempts, "problem": row.problem,
+            "stage_ms": dict(row.stage_ms), "inputs": list(row.inputs or []), "reply": row.reply,
+            "calls": list(row.calls or []), "tools": list(row.tools or []), "sending": row.sending,
+            "tokens_by_layer": dict(self.tokens_by_layer), "cost_usd": self.cost_usd,
+        }  # fmt: skip
+
+
+def turn(principal: Principal, tx: Transaction, turn_id: UUID) -> TurnView:
+    """One turn, for a viewer of the tenant; NotFound when it has no such turn."""
+    roles.require(principal, "viewer")
+    rows = store.turn_views(tx, turn_id=turn_id, session_id=None, most=1)
+    if not rows:
+        raise NotFound("there is no such turn")
+    return _view(rows[0])
+
+
+def latest(principal: Principal, tx: Transaction, most: int, session_id: UUID | None = None) -> list[TurnView]:
+    """The newest turns of the tenant or of one session, newest first."""
+    roles.require(principal, "viewer")
+    return [_view(row) for row in store.turn_views(tx, turn_id=None, session_id=session_id, most=most)]
+
+
+def transcript(principal: Principal, tx: Transaction, session_id: UUID, most: int) -> list[TranscriptRow]:
+    """The newest messages of a session, oldest first; empty when a user asks for somebody else's."""
+    return store.transcript(tx, session_id, readable_by(principal), most)[::-1]
+
+
+def readable_by(principal: Principal) -> UUID | None:
+    """The user whose sessions alone the principal may read; None for a viewer, who may read them all."""
+    if principal.kind == "user":
+        return principal.id
+    roles.require(principal, "viewer")
+    return None
+
+
+def _view(row: TurnRow) -> TurnView:
+    calls = row.calls or []
+    costs = [Decimal(str(call["cost_usd"])) for call in calls if call["cost_usd"] is not None]
+    return TurnView(row, _by_layer(calls), format(sum(costs, Decimal(0)), "f") if costs else None)
+
+
+def _by_layer(calls: Iterable[JsonObject]) -> dict[str, int]:
+    total: dict[str, int] = {}
+    for call in calls:
+        layers = call["tokens_by_layer"]
+        for layer, tokens in layers.items() if isinstance(layers, dict) else ():
+            total[layer] = total.get(layer, 0) + (tokens if isinstance(tokens, int) else 0)
+    return total
+
+
+def _iso(moment: datetime | None) -> str | None:
+    return moment.isoformat() if moment else None

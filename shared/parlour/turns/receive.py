@@ -1,0 +1,157 @@
+"""From an envelope to a stored message and a woken session. A duplicate changes nothing, but wakes again."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+from uuid import UUID
+
+from parlour.channels import outbox
+from parlour.channels.envelope import Envelope
+from parlour.infra import log
+from parlour.infra.errors import NotFound
+from parlour.infra.ids import NewId
+from parlour.infra.jsonable import JsonObject
+from parlour.infra.postgres import Database, Transaction
+from parlour.infra.queues import Queue, QueueMessage
+from parlour.principal import Principal, system
+from parlour.tenancy import bindings, people, routes
+from parlour.tenancy.routes import Route
+from parlour.turns import store
+from parlour.turns.store import NewMessage, Received
+
+type Outcome = Literal["stored", "duplicate", "status", "unknown_number"]
+
+
+@dataclass(frozen=True, slots=True)
+class Wake:
+    """What a turn queue carries: which session has something to answer."""
+
+    tenant_id: UUID
+    session_id: UUID
+
+    def message(self, deduplication: str) -> QueueMessage:
+        """As a queue message; wakes of one session stay in order."""
+        body: JsonObject = {"tenant_id": str(self.tenant_id), "session_id": str(self.session_id)}
+        return QueueMessage(body, str(self.session_id), deduplication)
+
+    @classmethod
+    def from_json(cls, body: Mapping[str, object]) -> "Wake":
+        """Back from a queue body."""
+        return cls(UUID(str(body["tenant_id"])), UUID(str(body["session_id"])))
+
+
+def receive(database: Database, turns: Queue, envelope: Envelope, now: datetime, new_id: NewId) -> Outcome:
+    """Store what a provider delivered, in one transaction as its tenant, then wake the session's turn.
+
+    A number that no active binding answers is acknowledged and counted: refusing it would only make the provider
+    send it again and, in the end, disable the webhook. RetryError when the database or the queue is away; the
+    envelope is delivered again then and nothing happens twice.
+    """
+    route = _route(database, envelope.to)
+    if route is None or route.binding_id is None:
+        return _unknown_number(envelope)
+    if envelope.kind == "status":
+        return _status(database, route, envelope, now)
+    with database.transaction(system(route.tenant_id)) as tx:
+        binding = bindings.by_id(tx, route.binding_id)
+        if binding is None or not binding.is_active:
+            return _unknown_number(envelope)
+        contact = people.contact(
+            tx, channel=envelope.channel, address=envelope.sender, display_name=_name(envelope),
+            binding_id=route.binding_id, now=now, new_id=new_id,
+        )  # fmt: skip
+        message = _inbound(envelope, contact.session_id, route.binding_id, now, new_id(now))
+        received, is_new = _store(tx, message)
+    if received.state == "unanswered":
+        _wake(turns, route.tenant_id, received, is_new=is_new, now=now)
+    log.info("message_received", tenant_id=route.tenant_id, message_id=received.id, session_id=received.session_id)
+    return "stored" if is_new else "duplicate"
+
+
+def receive_web(
+    principal: Principal,
+    database: Database,
+    turns: Queue,
+    session_id: UUID,
+    text: str,
+    client_id: str | None,
+    now: datetime,
+    new_id: NewId,
+) -> UUID:
+    """Store what a visitor wrote in their own session and wake its turn; returns the message's id.
+
+    `client_id` makes a repeated post the same message. NotFound when the session is not the principal's own.
+    """
+    message_id = new_id(now)
+    with database.transaction(principal) as tx:
+        session = store.own_session(tx, session_id, principal.id) if principal.id else None
+        if session is None:
+            raise NotFound("there is no such session of yours; open one with POST /v1/sessions")
+        store.touch_session(tx, session.id, now)
+        message = NewMessage(
+            id=message_id, session_id=session.id, binding_id=session.binding_id, state="unanswered", channel="web",
+            kind="text", body=text, media=None, provider_message_id=f"web:{session.id}:{client_id or message_id}",
+            sent_at=now, received_at=now, metadata={},
+        )  # fmt: skip
+        received, is_new = _store(tx, message)
+    if received.state == "unanswered":
+        _wake(turns, principal.tenant_id, received, is_new=is_new, now=now)
+    log.info("message_received", tenant_id=principal.tenant_id, message_id=received.id, session_id=session_id)
+    return received.id
+
+
+def _route(database: Database, key: str) -> Route | None:
+    with database.transaction(None) as tx:
+        return routes.resolve(tx, key)
+
+
+def _unknown_number(envelope: Envelope) -> Outcome:
+    log.warning("unknown_number", provider=envelope.provider, kind=envelope.kind)
+    log.count("UnknownNumber", Provider=envelope.provider)
+    return "unknown_number"
+
+
+def _status(database: Database, route: Route, envelope: Envelope, now: datetime) -> Outcome:
+    with database.transaction(system(route.tenant_id)) as tx:
+        known = outbox.record_status(
+            tx, provider_message_id=envelope.provider_message_id, status=envelope.status, now=now
+        )
+    log.info("status_received", tenant_id=route.tenant_id, status=envelope.status, known=known)
+    return "status"
+
+
+def _store(tx: Transaction, message: NewMessage) -> tuple[Received, bool]:
+    stored = store.insert_message(tx, message)
+    if stored is not None:
+        return stored, True
+    return store.message_by_provider_id(tx, message.binding_id, message.provider_message_id), False
+
+
+def _inbound(envelope: Envelope, session_id: UUID, binding_id: UUID, now: datetime, message_id: UUID) -> NewMessage:
+    media = envelope.media
+    return NewMessage(
+        id=message_id,
+        session_id=session_id,
+        binding_id=binding_id,
+        state="ignored" if envelope.kind == "other" else "unanswered",
+        channel=envelope.channel,
+        kind=envelope.kind,
+        body=envelope.text,
+        media=None if media is None else media.to_json(),
+        provider_message_id=f"{envelope.provider}:{envelope.provider_message_id}",
+        sent_at=envelope.sent_at,
+        received_at=now,
+        metadata=envelope.metadata,
+    )
+
+
+def _wake(turns: Queue, tenant_id: UUID, received: Received, *, is_new: bool, now: datetime) -> None:
+    """A second wake for the same message needs an id of its own, or the queue would swallow it."""
+    again = "" if is_new else f":{now.isoformat()}"
+    turns.send([Wake(tenant_id, received.session_id).message(f"{received.id}{again}")])
+
+
+def _name(envelope: Envelope) -> str | None:
+    name = envelope.metadata.get("name")
+    return name if isinstance(name, str) and name.strip() else None

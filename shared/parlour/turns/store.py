@@ -1,0 +1,348 @@
+"""Rows of a turn: frozen records, and the named queries that read and write them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from uuid import UUID
+
+from parlour.infra.jsonable import Json, JsonObject
+from parlour.infra.postgres import Transaction, jsonb
+from parlour.infra.queries import Queries
+
+SQL = Queries.beside(__file__)
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """A session taken for one turn; `token` is newer than every token given out before."""
+
+    id: UUID
+    user_id: UUID
+    binding_id: UUID
+    channel: str
+    token: int
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTurn:
+    """A turn being run: its number in the session, how often it was begun, and its frozen moment."""
+
+    id: UUID
+    number: int
+    attempts: int
+    frozen_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Inbound:
+    """A message that a turn answers; `address` is where a reply on its channel goes, None when unknown."""
+
+    id: UUID
+    channel: str
+    kind: str
+    body: str
+    received_at: datetime
+    address: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """A message said before the turn."""
+
+    direction: str
+    body: str
+
+
+@dataclass(frozen=True, slots=True)
+class StepRow:
+    """A model inference; `blocks` is None until its answer is committed."""
+
+    number: int
+    blocks: list[JsonObject] | None
+    stop_reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class CallRow:
+    """A finished tool call."""
+
+    step: int
+    call_id: str
+    result: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """What is known of a message once it is stored."""
+
+    id: UUID
+    session_id: UUID
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class OwnSession:
+    """A session its user may write to."""
+
+    id: UUID
+    binding_id: UUID
+    channel: str
+
+
+@dataclass(frozen=True, slots=True)
+class NewMessage:
+    """An inbound message about to be stored."""
+
+    id: UUID
+    session_id: UUID
+    binding_id: UUID
+    state: str
+    channel: str
+    kind: str
+    body: str
+    media: JsonObject | None
+    provider_message_id: str
+    sent_at: datetime
+    received_at: datetime
+    metadata: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class LlmCall:
+    """One call to a provider, with what it cost; `cost_usd` is None when its price is not known."""
+
+    id: UUID
+    session_id: UUID
+    turn_id: UUID
+    step: int
+    binding_id: UUID
+    provider: str
+    model: str
+    outcome: str
+    input_tokens: int
+    output_tokens: int
+    cache_read_tokens: int
+    cache_write_tokens: int
+    tokens_by_layer: JsonObject
+    cost_usd: Decimal | None
+    first_token_ms: int | None
+    latency_ms: int
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A source that a reply cites, as it was called then."""
+
+    message_id: UUID
+    number: int
+    row_id: UUID
+    title: str
+    locator: str
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One numbered event of a session's feed."""
+
+    number: int
+    kind: str
+    payload: JsonObject
+    turn_id: UUID
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRow:
+    """A turn with everything an operator sees of it."""
+
+    id: UUID
+    session_id: UUID
+    number: int
+    state: str
+    binding: str
+    frozen_at: datetime
+    finished_at: datetime | None
+    degraded: bool
+    attempts: int
+    problem: str | None
+    stage_ms: dict[str, int]
+    inputs: list[JsonObject] | None
+    reply: JsonObject | None
+    calls: list[JsonObject] | None
+    tools: list[JsonObject] | None
+    sending: JsonObject | None
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptRow:
+    """One message of a session as its user sees it."""
+
+    id: UUID
+    direction: str
+    channel: str
+    kind: str
+    text: str
+    at: datetime
+    turn_id: UUID | None
+    citations: list[JsonObject]
+
+
+def take_lease(tx: Transaction, session_id: UUID, now: datetime, until: datetime) -> Lease | None:
+    """The session's lease, or None when somebody holds it or there is no such session."""
+    return tx.first(SQL["take_lease"], Lease, session_id=session_id, now=now, until=until)
+
+
+def session_exists(tx: Transaction, session_id: UUID) -> bool:
+    """Whether the session is there."""
+    return bool(tx.value(SQL["session_exists"], session_id=session_id))
+
+
+def fence(tx: Transaction, lease: Lease, events: int) -> int | None:
+    """The last of `events` numbers reserved for the feed, or None when the lease was lost."""
+    last: int | None = tx.value(SQL["fence"], session_id=lease.id, token=lease.token, events=events)
+    return last
+
+
+def release_lease(tx: Transaction, lease: Lease) -> None:
+    """Let the session go."""
+    tx.run(SQL["release_lease"], session_id=lease.id, token=lease.token)
+
+
+def begin_turn(tx: Transaction, session_id: UUID, turn_id: UUID, now: datetime) -> OpenTurn | None:
+    """The session's open turn, or a new one over what is unanswered; None when there is nothing to answer."""
+    turn = tx.first(SQL["resume_turn"], OpenTurn, session_id=session_id)
+    if turn is None:
+        turn = tx.first(SQL["open_turn"], OpenTurn, session_id=session_id, turn_id=turn_id, now=now)
+        if turn is not None:
+            tx.run(SQL["freeze_inputs"], session_id=session_id, turn_id=turn_id)
+    return turn
+
+
+def inputs(tx: Transaction, turn_id: UUID) -> list[Inbound]:
+    """The messages the turn answers, in order of arrival."""
+    return tx.all(SQL["inputs"], Inbound, turn_id=turn_id)
+
+
+def said_before(tx: Transaction, session_id: UUID, number: int, most: int) -> list[Earlier]:
+    """Up to `most` messages of the turns before turn `number`, newest first."""
+    return tx.all(SQL["said_before"], Earlier, session_id=session_id, number=number, most=most)
+
+
+def steps(tx: Transaction, turn_id: UUID) -> list[StepRow]:
+    """The turn's committed steps."""
+    return tx.all(SQL["steps"], StepRow, turn_id=turn_id)
+
+
+def finished_calls(tx: Transaction, turn_id: UUID) -> list[CallRow]:
+    """The turn's tool calls with their results."""
+    return tx.all(SQL["finished_calls"], CallRow, turn_id=turn_id)
+
+
+def request_step(
+    tx: Transaction, turn_id: UUID, number: int, *, provider: str, model: str, prompt_hash: str, now: datetime
+) -> None:
+    """Commit that the model is about to be asked."""
+    tx.run(
+        SQL["request_step"],
+        turn_id=turn_id, number=number, provider=provider, model=model, prompt_hash=prompt_hash, now=now,
+    )  # fmt: skip
+
+
+def complete_step(tx: Transaction, turn_id: UUID, step: StepRow, *, provider: str, model: str, now: datetime) -> None:
+    """Commit what the model answered."""
+    tx.run(
+        SQL["complete_step"],
+        turn_id=turn_id, number=step.number, blocks=jsonb(step.blocks), stop_reason=step.stop_reason,
+        provider=provider, model=model, now=now,
+    )  # fmt: skip
+
+
+def insert_llm_calls(tx: Transaction, calls: Sequence[LlmCall]) -> None:
+    """Commit the calls to providers that a step took."""
+    tx.run_many(SQL["insert_llm_call"], [_fields(call) for call in calls])
+
+
+def insert_tool_call(tx: Transaction, **fields: object) -> None:
+    """Commit a finished tool call."""
+    tx.run(SQL["insert_tool_call"], **fields)
+
+
+def insert_events(tx: Transaction, session_id: UUID, events: Sequence[Event]) -> None:
+    """Append to the session's feed."""
+    tx.run_many(SQL["insert_event"], [{**_fields(event), "session_id": session_id} for event in events])
+
+
+def events_after(tx: Transaction, session_id: UUID, user_id: UUID | None, number: int, most: int) -> list[Event]:
+    """The feed after `number`, of that user's session; of anybody's when None."""
+    return tx.all(SQL["events_after"], Event, session_id=session_id, user_id=user_id, number=number, most=most)
+
+
+def insert_message(tx: Transaction, message: NewMessage) -> Received | None:
+    """Store an inbound message; None when its provider id was there already."""
+    return tx.first(SQL["insert_message"], Received, **_fields(message))
+
+
+def message_by_provider_id(tx: Transaction, binding_id: UUID, provider_message_id: str) -> Received:
+    """The message that was stored under this provider id."""
+    return tx.one(
+        SQL["message_by_provider_id"], Received, binding_id=binding_id, provider_message_id=provider_message_id
+    )
+
+
+def touch_session(tx: Transaction, session_id: UUID, now: datetime) -> None:
+    """Note that the session is in use; locks its row, so that messages get their positions one writer at a time."""
+    tx.run(SQL["touch_session"], session_id=session_id, now=now)
+
+
+def own_session(tx: Transaction, session_id: UUID, user_id: UUID) -> OwnSession | None:
+    """The session, if it is this user's."""
+    return tx.first(SQL["own_session"], OwnSession, session_id=session_id, user_id=user_id)
+
+
+def insert_reply(
+    tx: Transaction, lease: Lease, turn_id: UUID, *, message_id: UUID, channel: str, body: str,
+    metadata: JsonObject, now: datetime,
+) -> None:  # fmt: skip
+    """Store what the turn answers."""
+    tx.run(
+        SQL["insert_reply"],
+        id=message_id, session_id=lease.id, binding_id=lease.binding_id, turn_id=turn_id, channel=channel, body=body,
+        metadata=metadata, now=now,
+    )  # fmt: skip
+
+
+def insert_citations(tx: Transaction, citations: Sequence[Citation]) -> None:
+    """Store what a reply cites."""
+    tx.run_many(SQL["insert_citation"], [_fields(citation) for citation in citations])
+
+
+def settle_inputs(tx: Transaction, turn_id: UUID, state: str) -> None:
+    """Mark the turn's inputs answered or parked."""
+    tx.run(SQL["settle_inputs"], turn_id=turn_id, state=state)
+
+
+def finish_turn(
+    tx: Transaction, turn_id: UUID, *, state: str, degraded: bool, problem: str | None,
+    stage_ms: dict[str, Json], now: datetime,
+) -> None:  # fmt: skip
+    """Close the turn."""
+    tx.run(
+        SQL["finish_turn"],
+        turn_id=turn_id, state=state, degraded=degraded, problem=problem, stage_ms=stage_ms, now=now,
+    )  # fmt: skip
+
+
+def turn_views(tx: Transaction, *, turn_id: UUID | None, session_id: UUID | None, most: int) -> list[TurnRow]:
+    """Turns as an operator sees them, newest first."""
+    return tx.all(SQL["turn_views"], TurnRow, turn_id=turn_id, session_id=session_id, most=most)
+
+
+def transcript(tx: Transaction, session_id: UUID, user_id: UUID | None, most: int) -> list[TranscriptRow]:
+    """The newest messages of that user's session, newest first; of anybody's when None."""
+    return tx.all(SQL["transcript"], TranscriptRow, session_id=session_id, user_id=user_id, most=most)
+
+
+def _fields(record: object) -> dict[str, object]:
+    return {name: getattr(record, name) for name in record.__slots__}  # type: ignore[attr-defined]

@@ -1,0 +1,176 @@
+"""A tenant with the example pack, a scripted model, and the turns of its sessions."""
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+
+from parlour.channels.envelope import Envelope
+from parlour.infra.ids import uuid7
+from parlour.infra.jsonable import JsonObject
+from parlour.infra.postgres import Database
+from parlour.infra.queues import QueueMessage
+from parlour.knowledge.tools import search_knowledge
+from parlour.models.request import Completed, ModelRequest, Part, TextDelta, Usage
+from parlour.packs import folder
+from parlour.packs.apply import apply
+from parlour.packs.validate import validate
+from parlour.principal import Principal
+from parlour.tenancy import bindings, people, roles
+from parlour.turns.receive import Wake, receive, receive_web
+from parlour.turns.run import run
+from parlour.turns.step import Services
+
+PHONE = "+919800000001"
+
+
+class WordEmbedder:
+    """A vector per text from the hashes of its words: texts with common words are near each other."""
+
+    model = "words"
+    dimensions = 64
+
+    def embed(self, texts: Sequence[str], /) -> list[list[float]]:
+        return [self._vector(text) for text in texts]
+
+    def _vector(self, text: str) -> list[float]:
+        vector = [0.001] * self.dimensions
+        for word in text.lower().split():
+            vector[hashlib.md5(word.encode(), usedforsecurity=False).digest()[0] % self.dimensions] += 1.0
+        return vector
+
+
+class Queue:
+    """Keeps what was sent, once per de-duplication id, like the real one within its five minutes."""
+
+    def __init__(self) -> None:
+        self.sent: dict[str, QueueMessage] = {}
+        self.broken: Exception | None = None
+
+    def send(self, messages: Sequence[QueueMessage], /) -> None:
+        if self.broken:
+            raise self.broken
+        for message in messages:
+            self.sent.setdefault(message.deduplication, message)
+
+
+type Scripted = Sequence[JsonObject] | Exception
+
+
+class ScriptedModel:
+    """Answers with what the test put in: content blocks, or an error."""
+
+    provider = "anthropic"
+
+    def __init__(self) -> None:
+        self.script: list[Scripted] = []
+        self.requests: list[ModelRequest] = []
+        self.during: Callable[[], None] = lambda: None
+
+    def stream(self, request: ModelRequest, /, *, seconds_left: float) -> Iterator[Part]:
+        self.requests.append(request)
+        answer = self.script.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        for block in answer:
+            if block["type"] == "text":
+                yield TextDelta(str(block["text"]))
+        self.during()
+        wants_tools = any(block["type"] == "tool_use" for block in answer)
+        yield Completed(tuple(answer), "tool_use" if wants_tools else "end_turn", Usage(100, 20, 0, 0))
+
+
+def says(text: str) -> list[JsonObject]:
+    return [{"type": "text", "text": text}]
+
+
+def searches(query: str, call: str = "call_1") -> list[JsonObject]:
+    return [{"type": "tool_use", "id": call, "name": "search_knowledge", "input": {"query": query}}]
+
+
+class Clock:
+    """Time that passes a millisecond at every look."""
+
+    def __init__(self, start: datetime) -> None:
+        self.now = start
+
+    def __call__(self) -> datetime:
+        self.now += timedelta(milliseconds=1)
+        return self.now
+
+
+@dataclass
+class Desk:
+    """The example's site desk, and the means to write to it and to run its turns."""
+
+    tenant_id: UUID
+    database: Database
+    clock: Clock
+    turns: Queue = field(default_factory=Queue)
+    outbox: Queue = field(default_factory=Queue)
+    model: ScriptedModel = field(default_factory=ScriptedModel)
+
+    @property
+    def admin(self) -> Principal:
+        return roles.operator(self.tenant_id)
+
+    def services(self, database: Database | None = None) -> Services:
+        return Services(
+            database=database or self.database,
+            models={"anthropic": self.model},
+            builtins={"search_knowledge": search_knowledge(WordEmbedder())},
+            outbox=self.outbox,
+            clock=self.clock,
+            new_id=uuid7,
+            sleep=lambda _: None,
+            jitter=lambda low, _: low,
+        )
+
+    def write(self, text: str, provider_id: str = "m1", **changes: object) -> str:
+        fields: dict[str, object] = {
+            "channel": "whatsapp", "provider": "gupshup", "to": "gupshup:ParlourDemo", "sender": PHONE,
+            "provider_message_id": provider_id, "kind": "text", "text": text, "media": None, "status": "",
+            "sent_at": self.clock(), "metadata": {"name": "Priya"},
+        }  # fmt: skip
+        envelope = Envelope(**{**fields, **changes})  # type: ignore[arg-type]
+        return receive(self.database, self.turns, envelope, self.clock(), uuid7)
+
+    def visit(self) -> Principal:
+        """A new visitor on the web; their session is `session_of(visitor)`."""
+        with self.database.transaction(self.tenant_id) as tx:
+            binding = bindings.by_slug(tx, "site-desk")
+            assert binding is not None
+            contact = people.open_visitor(tx, binding_id=binding.id, now=self.clock(), new_id=uuid7)
+            return people.principal_of(tx, contact.user_id, binding.id)
+
+    def session_of(self, principal: Principal) -> UUID:
+        with self.database.transaction(principal) as tx:
+            return people.sessions_of(principal, tx, 1)[0].id
+
+    def write_web(self, visitor: Principal, session_id: UUID, text: str, client_id: str | None = None) -> UUID:
+        return receive_web(
+            visitor, self.database, self.turns, session_id, text, client_id, self.clock(), uuid7
+        )  # fmt: skip
+
+    def wakes(self) -> list[Wake]:
+        return [Wake.from_json(message.body) for message in self.turns.sent.values()]
+
+    def run(self, wake: Wake | None = None, database: Database | None = None) -> None:
+        run(self.services(database), wake or self.wakes()[-1], lambda: 60.0)
+
+    def rows(self, statement: str) -> list[tuple[object, ...]]:
+        """What the tenant's tables hold, read as the app role."""
+        with self.database.transaction(self.tenant_id) as tx:
+            return tx._connection.execute(statement.encode()).fetchall()
+
+
+@pytest.fixture
+def desk(database: Database, now: datetime) -> Desk:
+    tenant_id = uuid7(now)
+    pack = validate(folder.read(Path("packs/construction")))
+    apply(roles.operator(tenant_id), database, WordEmbedder(), pack, now, uuid7)
+    return Desk(tenant_id, database, Clock(now))

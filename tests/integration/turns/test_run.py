@@ -1,0 +1,314 @@
+"""One turn on the real database: answered once, from what is committed, under one lease."""
+
+import threading
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+
+from parlour.channels.envelope import Media
+from parlour.infra.errors import LeaseHeld, ProviderRejected, ProviderUnavailable, QueueUnavailable
+from parlour.infra.ids import uuid7
+from parlour.infra.jsonable import JsonObject, canonical
+from parlour.infra.postgres import Database
+from parlour.tenancy import tenants
+from parlour.turns import polite
+from tests.integration.turns.conftest import PHONE, Desk, says, searches
+
+
+def replies(desk: Desk) -> list[object]:
+    return [body for (body,) in desk.rows("SELECT body FROM messages WHERE direction = 'outbound' ORDER BY position")]
+
+
+def turns(desk: Desk) -> list[tuple[object, ...]]:
+    return desk.rows("SELECT state, attempts, degraded, problem FROM turns ORDER BY number")
+
+
+def events(desk: Desk) -> list[tuple[object, ...]]:
+    return desk.rows("SELECT number, kind, payload FROM events ORDER BY number")
+
+
+def test_a_question_is_searched_answered_cited_and_put_in_the_outbox(desk: Desk) -> None:
+    desk.write("How wide is the crack at C4?")
+    desk.model.script = [searches("crack width C4"), says("It is 0.35 mm wide [1]. Ask Tobias [99].")]
+    desk.run()
+    assert replies(desk) == ["It is 0.35 mm wide [1]. Ask Tobias."]
+    assert turns(desk) == [("answered", 1, False, None)]
+    assert desk.rows("SELECT state FROM messages WHERE direction = 'inbound'") == [("answered",)]
+    assert desk.rows("SELECT number FROM citations") == [(1,)]
+    assert desk.rows("SELECT state, recipient FROM outbox") == [("pending", PHONE)]
+    assert len(desk.outbox.sent) == 1
+    assert desk.rows("SELECT metadata FROM messages WHERE direction = 'outbound'") == [({"removed_citations": 1},)]
+
+
+def test_every_step_call_and_tool_is_in_the_journal(desk: Desk) -> None:
+    desk.write("How wide is the crack at C4?")
+    desk.model.script = [searches("crack width C4"), says("0.35 mm [1].")]
+    desk.run()
+    assert desk.rows("SELECT number, stop_reason, blocks IS NOT NULL FROM steps ORDER BY number") == [
+        (1, "tool_use", True),
+        (2, "end_turn", True),
+    ]
+    assert desk.rows("SELECT step, name, state, writes FROM tool_calls") == [(1, "search_knowledge", "done", False)]
+    calls = desk.rows(
+        "SELECT step, provider, outcome, input_tokens, cost_usd > 0, tokens_by_layer FROM llm_calls ORDER BY 1"
+    )
+    assert [call[:5] for call in calls] == [(1, "anthropic", "ok", 100, True), (2, "anthropic", "ok", 100, True)]
+    layers = calls[1][5]
+    assert isinstance(layers, dict)
+    assert layers["calls"] > 0
+    assert set(layers) == {"tools", "tiers", "history", "heartbeat", "message", "calls"}
+
+
+def test_the_model_reads_the_persona_the_history_and_the_moment(desk: Desk) -> None:
+    desk.write("How wide is the crack?", "m1")
+    desk.model.script = [says("0.35 mm.")]
+    desk.run()
+    desk.write("And since when?", "m2")
+    desk.model.script = [says("Since February.")]
+    desk.run()
+    request = desk.model.requests[-1]
+    assert "Asha" in canonical(list(request.system))
+    assert [message["role"] for message in request.messages] == ["user", "assistant", "user"]
+    opening = canonical(request.messages[-1])
+    assert "And since when?" in opening
+    assert "Time: Monday 2026-03-02" in opening
+    assert "Priya" in opening
+    assert [tool["name"] for tool in request.tools] == ["search_knowledge"]
+
+
+def test_a_burst_becomes_one_turn_and_the_later_wakes_find_nothing(desk: Desk) -> None:
+    for number in range(5):
+        desk.write(f"Part {number}", f"m{number}")
+    desk.model.script = [says("All five read.")]
+    for wake in desk.wakes():
+        desk.run(wake)
+    assert replies(desk) == ["All five read."]
+    opening = canonical(desk.model.requests[0].messages[-1])
+    assert all(f"Part {number}" in opening for number in range(5))
+
+
+def test_a_message_that_arrives_during_a_turn_is_answered_by_the_next(desk: Desk) -> None:
+    desk.write("First", "m1")
+    desk.model.script = [says("To the first."), says("To the second.")]
+
+    def write_another() -> None:
+        desk.model.during = lambda: None
+        desk.write("Second", "m2")
+
+    desk.model.during = write_another
+    desk.run(desk.wakes()[0])
+    desk.run()
+    assert replies(desk) == ["To the first.", "To the second."]
+    assert [message["role"] for message in desk.model.requests[1].messages] == ["user", "assistant", "user"]
+
+
+def test_the_web_sees_numbered_events_ended_by_done(desk: Desk) -> None:
+    visitor = desk.visit()
+    desk.write_web(visitor, desk.session_of(visitor), "How wide is the crack?")
+    desk.model.script = [searches("crack"), says("0.35 mm [1].")]
+    desk.run()
+    seen = events(desk)
+    assert [number for number, _, _ in seen] == list(range(1, len(seen) + 1))
+    assert [kind for _, kind, _ in seen] == ["session", "tool_call", "tool_result", "text_delta", "done"]
+    assert seen[3][2] == {"text": "0.35 mm [1]."}
+    assert desk.rows("SELECT count(*) FROM outbox") == [(0,)]
+
+
+def test_a_messaging_session_writes_no_events(desk: Desk) -> None:
+    desk.write("Hello")
+    desk.model.script = [says("Hello!")]
+    desk.run()
+    assert events(desk) == []
+
+
+def test_a_crash_after_a_committed_step_goes_on_from_there(desk: Desk) -> None:
+    desk.write("How wide is the crack?")
+    desk.model.script = [searches("crack"), RuntimeError("the process died"), says("0.35 mm [1].")]
+    with pytest.raises(RuntimeError):
+        desk.run()
+    desk.run()
+    assert replies(desk) == ["0.35 mm [1]."]
+    assert turns(desk) == [("answered", 2, False, None)]
+    assert desk.rows("SELECT count(*) FROM tool_calls") == [(1,)]
+    assert [len(request.messages) for request in desk.model.requests] == [1, 3, 3]
+
+
+def test_a_restarted_step_tells_the_web_to_forget_what_it_streamed(desk: Desk) -> None:
+    visitor = desk.visit()
+    desk.write_web(visitor, desk.session_of(visitor), "Hello")
+    desk.model.script = [RuntimeError("the process died"), says("Hello!")]
+    with pytest.raises(RuntimeError):
+        desk.run()
+    desk.run()
+    assert [kind for _, kind, _ in events(desk)] == ["session", "session", "text_reset", "text_delta", "done"]
+
+
+def test_a_turn_that_always_breaks_is_failed_after_three_attempts_and_the_session_goes_on(desk: Desk) -> None:
+    desk.write("Poison", "m1")
+    desk.model.script = [RuntimeError("poison")] * 3
+    for _ in range(2):
+        with pytest.raises(RuntimeError):
+            desk.run()
+    desk.run()
+    assert turns(desk) == [("failed", 3, True, "broken")]
+    assert replies(desk) == [polite.FAILED]
+    assert desk.rows("SELECT state FROM messages WHERE direction = 'inbound'") == [("parked",)]
+    desk.write("Next", "m2")
+    desk.model.script = [says("Here.")]
+    desk.run()
+    assert replies(desk)[-1] == "Here."
+
+
+def test_a_turn_whose_workers_were_killed_is_failed_when_it_is_begun_once_more(desk: Desk) -> None:
+    desk.write("Poison")
+    desk.model.script = [RuntimeError("x")]
+    with pytest.raises(RuntimeError):
+        desk.run()
+    desk.rows("UPDATE turns SET attempts = 3 RETURNING 1")
+    desk.run()
+    assert turns(desk) == [("failed", 4, True, "too_many_attempts")]
+
+
+@pytest.mark.parametrize("problem", [ProviderUnavailable(), ProviderRejected()])
+def test_a_provider_that_does_not_answer_gets_a_polite_line_marked_degraded(desk: Desk, problem: Exception) -> None:
+    desk.write("Hello")
+    desk.model.script = [problem] * 4
+    desk.run()
+    assert replies(desk) == [polite.SLOW]
+    assert turns(desk) == [("answered", 1, True, problem.code)]  # type: ignore[attr-defined]
+    outcome = "unavailable" if isinstance(problem, ProviderUnavailable) else "rejected"
+    assert set(desk.rows("SELECT outcome FROM llm_calls")) == {(outcome,)}
+
+
+def test_a_model_that_never_stops_asking_for_tools_ends_politely(desk: Desk) -> None:
+    desk.write("Hello")
+    desk.model.script = [searches("crack", f"call_{number}") for number in range(9)]
+    desk.run()
+    assert replies(desk) == [polite.TROUBLE]
+    assert desk.rows("SELECT count(*) FROM tool_calls") == [(4,)]
+    assert turns(desk) == [("answered", 1, True, "no_answer")]
+
+
+def test_a_mistake_with_a_tool_is_told_to_the_model(desk: Desk) -> None:
+    desk.write("Hello")
+    wrong: list[JsonObject] = [{"type": "tool_use", "id": "c1", "name": "rm_rf", "input": {}}]
+    desk.model.script = [wrong, says("Never mind.")]
+    desk.run()
+    assert '\\"ok\\": false' in canonical(desk.model.requests[1].messages[-1])
+    assert desk.rows("SELECT state, code FROM tool_calls") == [("failed", "unknown_tool")]
+
+
+def test_a_paused_tenant_gives_a_polite_line_without_a_model(desk: Desk) -> None:
+    with desk.database.transaction(desk.admin) as tx:
+        tenants.set_status(desk.admin, tx, "paused", desk.clock(), uuid7)
+    desk.write("Hello")
+    desk.run()
+    assert (replies(desk), desk.model.requests) == ([polite.PAUSED], [])
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "expected"),
+    [
+        ("x" * 10_000, "text", "That is longer than I can read"),
+        ("", "text", "Your message arrived without any text"),
+        ("  ", "text", "Your message arrived without any text"),
+        ("", "media", "I cannot open attachments"),
+    ],
+    ids=["long", "empty", "blank", "media"],
+)
+def test_what_the_model_cannot_read_is_answered_politely(desk: Desk, text: str, kind: str, expected: str) -> None:
+    media = Media("image", "https://example.org/i.jpg", "image/jpeg", "i.jpg", "") if kind == "media" else None
+    desk.write(text, kind=kind, media=media)
+    desk.run()
+    (reply,) = replies(desk)
+    assert str(reply).startswith(expected)
+    assert desk.model.requests == []
+
+
+def test_a_session_that_another_worker_holds_is_tried_again_later(desk: Desk) -> None:
+    desk.write("Hello")
+    until = desk.clock() + timedelta(seconds=60)
+    desk.rows(f"UPDATE sessions SET lease_until = '{until.isoformat()}' RETURNING 1")
+    with pytest.raises(LeaseHeld):
+        desk.run()
+    desk.clock.now = until
+    desk.model.script = [says("Hello!")]
+    desk.run()
+    assert replies(desk) == ["Hello!"]
+
+
+def test_a_stalled_worker_that_wakes_after_its_lease_writes_nothing(
+    desk: Desk, open_database: Callable[[], Database]
+) -> None:
+    desk.write("Hello")
+    stalled = open_database()
+    desk.model.script = [says("From the stalled worker."), says("From the one that took over.")]
+
+    def another_takes_over() -> None:
+        desk.model.during = lambda: None
+        desk.clock.now += timedelta(seconds=61)
+        desk.run()
+
+    desk.model.during = another_takes_over
+    desk.run(database=stalled)
+    assert replies(desk) == ["From the one that took over."]
+    assert turns(desk) == [("answered", 2, False, None)]
+    assert desk.rows("SELECT count(*) FROM llm_calls") == [(1,)]
+
+
+def test_two_workers_on_one_session_answer_once(desk: Desk, open_database: Callable[[], Database]) -> None:
+    desk.write("Hello")
+    desk.model.script = [says("Once."), says("Twice.")]
+    held: list[LeaseHeld] = []
+
+    def work(database: Database) -> None:
+        try:
+            desk.run(database=database)
+        except LeaseHeld as error:
+            held.append(error)
+
+    workers = [threading.Thread(target=work, args=(open_database(),)) for _ in range(2)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert replies(desk) == ["Once."]
+
+
+def test_a_reply_whose_sender_was_not_woken_is_sent_by_the_next_wake(desk: Desk) -> None:
+    desk.write("Hello")
+    desk.model.script = [says("Hello!")]
+    desk.outbox.broken = QueueUnavailable()
+    with pytest.raises(QueueUnavailable):
+        desk.run()
+    assert (replies(desk), turns(desk)) == (["Hello!"], [("answered", 1, False, None)])
+    desk.outbox.broken = None
+    desk.run()
+    assert len(desk.outbox.sent) == 1
+    assert len(desk.model.requests) == 1
+
+
+def test_a_wake_for_a_session_that_is_gone_is_dropped(desk: Desk) -> None:
+    desk.write("Hello")
+    desk.rows("DELETE FROM sessions RETURNING 1")
+    desk.run()
+    assert desk.model.requests == []
+
+
+def test_a_turn_costs_few_statements(desk: Desk) -> None:
+    """A guard against a query in a loop, not a benchmark: bench.turn reports the exact figures."""
+    desk.write("How wide is the crack?")
+    desk.model.script = [searches("crack"), says("0.35 mm [1].")]
+    before = desk.database.statements.count
+    desk.run()
+    first = desk.database.statements.count - before
+    for number in range(30):
+        desk.write(f"More {number}", f"n{number}")
+        desk.model.script = [says("Yes.")]
+        desk.run()
+    desk.write("How wide is the crack now?", "again")
+    desk.model.script = [searches("crack"), says("0.35 mm [1].")]
+    before = desk.database.statements.count
+    desk.run()
+    assert desk.database.statements.count - before == first
