@@ -1,0 +1,50 @@
+"""REST and the console."""
+
+import functools
+from datetime import UTC, datetime
+
+from fastapi import FastAPI
+
+from parlour.api.app import create_app
+from parlour.api.connections import Connections
+from parlour.api.services import Services
+from parlour.bootstrap import clients
+from parlour.bootstrap.database import database
+from parlour.bootstrap.embedding import embedder
+from parlour.context import tokens
+from parlour.infra.ids import uuid7
+from parlour.infra.settings import HttpApiSettings, load
+from parlour.tenancy import oidc
+from parlour.tenancy.fetch import JsonFetch
+from parlour.tenancy.oidc import Issuers
+from parlour.tenancy.sign_in import SignIn
+
+_IDLE_CONNECTIONS = 8
+"""A function serves one request at a time and keeps one; under a web server this is how many stay open."""
+
+
+@functools.cache
+def build_http_api(*, local: bool = False, showcase: tuple[str, ...] = ()) -> FastAPI:
+    """The app. `local`: a phone and a member's token are served beside it; `showcase`: tenants the console offers."""
+    settings = load(HttpApiSettings)
+    secrets = clients.secrets()
+    issuers = Issuers(oidc.allowed(settings.oidc_issuers), settings.oidc_audience, JsonFetch())
+    services = Services(
+        connections=Connections(
+            lambda: database(settings, secrets), kept=0 if settings.database_idle else _IDLE_CONNECTIONS
+        ),
+        sign_in=SignIn(
+            issuers,
+            token_secret=lambda: secrets.get(settings.token_secret),
+            operator_secret=lambda: secrets.get(settings.operator_secret),
+        ),
+        turns=clients.queue(settings.turns_web_queue_url),
+        embedder=embedder(settings),
+        clock=lambda: datetime.now(UTC),
+        new_id=uuid7,
+        measure=tokens.count,
+        environment=settings.environment,
+        local=local,
+        showcase=showcase,
+    )
+    return create_app(services)
