@@ -2,10 +2,11 @@
 
 from typing import Any
 
+from parlour.bootstrap.clients import build_hasten
 from parlour.bootstrap.outbound import build_outbound
 from parlour.infra.batch import process
 
 
 def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
-    """SQS batch to the messages that have to come again."""
-    return process(event, context, build_outbound())
+    """Send each reply of the batch; answer which ones are to be delivered again."""
+    return process(event, context, build_outbound(), build_hasten())

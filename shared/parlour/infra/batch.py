@@ -6,7 +6,7 @@ can (CallerError: it is not what this queue carries) does not, and goes to the d
 
 import json
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from aws_lambda_powertools.utilities.batch import (
     BatchProcessor,
@@ -16,17 +16,11 @@ from aws_lambda_powertools.utilities.batch import (
     process_partial_response,
 )
 from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
-from botocore.exceptions import BotoCoreError, ClientError
 
 from parlour.infra import log
 from parlour.infra.errors import CallerError, LeaseLost, MalformedPayload, RetryError
 from parlour.infra.jsonable import JsonObject
-
-if TYPE_CHECKING:
-    from mypy_boto3_sqs import SQSClient
-
-type Hasten = Callable[[SQSRecord, int], None]
-"""Makes a message that failed visible again after so many seconds, instead of the queue's whole timeout."""
+from parlour.infra.visibility import Hasten
 
 _FIRST_SECONDS = 5
 _LONGEST_SECONDS = 300
@@ -50,7 +44,7 @@ def process(
     if hasten:
         for record, (_, error, _) in zip(processor.fail_messages, processor.exceptions, strict=True):
             failed = cast(SQSRecord, record)
-            hasten(failed, wait(error, _receives(failed)))
+            hasten(failed.queue_url, failed.receipt_handle, wait(error, _receives(failed)))
     return dict(response)
 
 
@@ -64,20 +58,6 @@ def wait(error: BaseException | None, receives: int) -> int:
     if isinstance(error, RetryError) and error.after is not None:
         return error.after
     return int(min(_FIRST_SECONDS * 2 ** max(receives - 1, 0), _LONGEST_SECONDS))
-
-
-def hastener(client: "SQSClient") -> Hasten:
-    """A Hasten that asks SQS. When SQS refuses, the message comes back later: no harm, one log line."""
-
-    def hasten(record: SQSRecord, seconds: int) -> None:
-        try:
-            client.change_message_visibility(
-                QueueUrl=record.queue_url, ReceiptHandle=record.receipt_handle, VisibilityTimeout=seconds
-            )
-        except (BotoCoreError, ClientError) as error:
-            log.warning("visibility_not_changed", error=type(error).__name__)
-
-    return hasten
 
 
 class _Processor(SqsFifoPartialProcessor):

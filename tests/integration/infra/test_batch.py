@@ -8,7 +8,7 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from parlour.infra.batch import hastener, process, wait
+from parlour.infra.batch import process, wait
 from parlour.infra.errors import (
     DatabaseUnavailable,
     LeaseHeld,
@@ -19,6 +19,7 @@ from parlour.infra.errors import (
     ProviderUnavailable,
 )
 from parlour.infra.jsonable import JsonObject
+from parlour.infra.visibility import hastener
 
 ARN = "arn:aws:sqs:eu-west-1:123456789012:intake.fifo"
 
