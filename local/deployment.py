@@ -1,0 +1,157 @@
+"""`sam build` and `sam deploy` of the one template, to the emulator. A build that nothing changed is not made again."""
+
+import hashlib
+import json
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from layers.hash import DEPLOYED, code_hash
+from local import emulator
+from local.problems import StackProblem
+from local.state import FOLDER, ROOT
+
+SAM = FOLDER / "sam" / "bin" / "sam"
+ARCHITECTURES = ("arm64", "x86_64")
+STACK = "parlour"
+_BUCKET = "parlour-artifacts"
+_BUILT_FROM = (*DEPLOYED, "template.yaml", "requirements/sam.txt")
+
+type Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """A stack in the emulator.
+
+    endpoint  the emulator's, for every AWS client.
+    api_url   the deployed REST API, without a slash at the end.
+    outputs   the template's, by name. Its ApiUrl is AWS's form of the address; use api_url here.
+    """
+
+    endpoint: str
+    api_url: str
+    outputs: dict[str, str]
+
+
+def host_architecture() -> str:
+    """What this machine's Python runs native packages of, as Lambda calls it."""
+    return "arm64" if platform.machine() in {"arm64", "aarch64"} else "x86_64"
+
+
+def build(architecture: str, say: Say) -> Path:
+    """Build the functions and both layers; returns the built template. StackProblem with the reason it failed."""
+    folder = FOLDER / "build" / architecture
+    built, stamp = folder / "out" / "template.yaml", folder / "stamp"
+    fingerprint = hashlib.sha256(f"{architecture} {code_hash(names=_BUILT_FROM)}".encode()).hexdigest()
+    if built.exists() and stamp.exists() and stamp.read_text() == fingerprint:
+        say("nothing changed since the last build")
+        return built
+    stamp.unlink(missing_ok=True)
+    _sam(
+        "build",
+        f"--template-file={ROOT / 'template.yaml'}",
+        f"--build-dir={folder / 'out'}",
+        f"--cache-dir={folder / 'cache'}",
+        "--cached",
+        f"--parameter-overrides=Architecture={architecture}",
+        log=FOLDER / "logs" / f"sam-build-{architecture}.log",
+        say=say,
+    )
+    stamp.write_text(fingerprint)
+    return built
+
+
+def deploy(endpoint: str, built: Path, parameters: Mapping[str, str], folder: Path, say: Say) -> Deployment:
+    """Deploy what was built, with these parameters and the laptop's own. StackProblem with the reason it failed.
+
+    Writes stack.json in `folder`: where `python -m local.invoke` finds the stack.
+    """
+    values = {**parameters, "Cloud": "false", "Environment": "local", "CodeHash": code_hash()}
+    file = folder / "parameters.yaml"
+    _write_private(file, {"Architecture": built.parent.parent.name, **values})
+    emulator.client("s3", endpoint).create_bucket(Bucket=_BUCKET)
+    _sam(
+        "deploy",
+        f"--template-file={built}",
+        f"--stack-name={STACK}",
+        f"--s3-bucket={_BUCKET}",
+        f"--parameter-overrides=file://{file}",
+        "--capabilities=CAPABILITY_IAM",
+        "--no-confirm-changeset",
+        "--no-fail-on-empty-changeset",
+        "--config-env=laptop",
+        log=folder / "logs" / "sam-deploy.log",
+        say=say,
+        environment=emulator.environment(endpoint),
+    )
+    deployed = _outputs(endpoint)
+    _write_private(folder / "stack.json", asdict(deployed))
+    return deployed
+
+
+def _outputs(endpoint: str) -> Deployment:
+    stack = emulator.client("cloudformation", endpoint).describe_stacks(StackName=STACK)["Stacks"][0]
+    outputs = {output["OutputKey"]: output["OutputValue"] for output in stack.get("Outputs", [])}
+    return Deployment(endpoint, f"{endpoint}/_aws/execute-api/{outputs['ApiId']}/live", outputs)
+
+
+def _sam(verb: str, *arguments: str, log: Path, say: Say, environment: Mapping[str, str] | None = None) -> None:
+    """Run the SAM CLI, saying what it is at; StackProblem with its own last words when it fails."""
+    if not SAM.exists():
+        raise StackProblem("the SAM CLI is not installed: run `make .parlour/sam/.installed`")
+    log.parent.mkdir(parents=True, exist_ok=True)
+    lines: list[str] = []
+    command = [str(SAM), verb, *arguments]
+    with (
+        log.open("w") as output,
+        subprocess.Popen(
+            command,
+            cwd=ROOT,
+            env=_surroundings(environment or {}),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        ) as process,
+    ):
+        for line in process.stdout or ():
+            output.write(line)
+            lines.append(line.strip())
+            if line.startswith(("Building ", "Uploading ", "Waiting ")):
+                say(line.strip())
+    if process.returncode:
+        raise StackProblem(f"sam {verb} failed: {_reason(lines)} (all of it: {log})")
+
+
+def _surroundings(more: Mapping[str, str]) -> dict[str, str]:
+    """Ours without AWS's: no profile, region or key of this machine's. The build runs this Python's pip."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "SAM_"))}  # noqa: TID251
+    path = f"{SAM.parent}{os.pathsep}{kept.get('PATH', os.defpath)}"
+    return {**kept, "PATH": path, "SAM_CLI_TELEMETRY": "0", "AWS_DEFAULT_REGION": emulator.REGION, **more}
+
+
+def _reason(lines: Sequence[str]) -> str:
+    """The line that says why; CloudFormation's own where there is one."""
+    said = [line for line in lines if line]
+    telling = [line for line in said if line.startswith(("Error", "Build Failed")) or "FAILED" in line]
+    return (telling or said or ["it said nothing"])[-1]
+
+
+def _write_private(file: Path, content: Mapping[str, object]) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.touch(mode=0o600)
+    file.write_text(json.dumps(content, indent=2) + "\n")
+
+
+def main() -> None:
+    """`python -m local.deployment`: build for this machine and say where."""
+    sys.stdout.write(f"{build(host_architecture(), lambda line: print(line, flush=True))}\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+"""`python -m local.lock [--upgrade]`: pin every requirement with the hashes of all its files.
+
+One file per virtual environment, because the emulator, the SAM CLI and the checks each pin what the others do not.
+The package client's own configuration is left out, so that the files are the same wherever they are made: no index,
+no path, and the hashes of every platform's wheel (the layer is built for arm64 and x86_64).
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+_FLAGS = (
+    "--quiet",
+    "--generate-hashes",
+    "--allow-unsafe",
+    "--strip-extras",
+    "--no-emit-index-url",
+    "--no-emit-find-links",
+    "--no-emit-trusted-host",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Lock:
+    """One pinned file: where it is, and what it is made from (pip-compile's arguments)."""
+
+    output: str
+    sources: tuple[str, ...]
+
+
+LOCKS = (
+    Lock("layers/dependencies/requirements.txt", ("pyproject.toml",)),
+    Lock(
+        "requirements/dev.txt",
+        ("--extra=cli", "--extra=local", "--extra=dev", "--build-deps-for=editable", "pyproject.toml"),
+    ),
+    Lock("requirements/emulator.txt", ("requirements/emulator.in",)),
+    Lock("requirements/sam.txt", ("requirements/sam.in",)),
+    Lock("requirements/checks.txt", ("requirements/checks.in",)),
+)
+
+
+def compile_lock(lock: Lock, extra: Sequence[str] = ()) -> None:
+    """Write one pinned file. Raises CalledProcessError when nothing satisfies the sources."""
+    command = [sys.executable, "-m", "piptools", "compile", *_FLAGS, *extra, f"--output-file={lock.output}"]
+    subprocess.run([*command, *lock.sources], cwd=ROOT, env=_environment(), check=True)
+    _refuse_addresses(ROOT / lock.output)
+
+
+def _environment() -> dict[str, str]:
+    """Ours, without where this machine keeps packages; certificates and an index given by variable stay."""
+    kept = {name: value for name, value in os.environ.items() if name != "PIP_FIND_LINKS"}  # noqa: TID251 - a launcher
+    return {**kept, "PIP_CONFIG_FILE": os.devnull, "CUSTOM_COMPILE_COMMAND": "python -m local.lock"}
+
+
+def _refuse_addresses(path: Path) -> None:
+    for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1):
+        if "://" in line or line.startswith("-"):
+            raise SystemExit(
+                f"{path.relative_to(ROOT)}:{number} names an index or a link; it must be plain pins: {line}"
+            )
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Pin everything, keeping the versions already pinned unless `--upgrade` is given."""
+    for lock in LOCKS:
+        sys.stdout.write(f"{lock.output}\n")
+        compile_lock(lock, arguments)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
