@@ -5,6 +5,7 @@ The SDK takes the better part of a second to import, so it is imported when it i
 """
 
 import functools
+import time
 from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -54,11 +55,13 @@ class AnthropicModel:
         """One call, no retries. ValueError for more cache marks than the API takes: that is our own mistake."""
         if cache_marks(request) > MOST_CACHE_MARKS:
             raise ValueError(f"a request may carry {MOST_CACHE_MARKS} cache marks at most")
-        patience = Patience(self._first_token_seconds, seconds_left - _MARGIN_SECONDS)
-        if patience.whole <= 0:
+        began = time.monotonic()
+        client = self._client  # the first one takes a second or more, which is not the provider's fault
+        seconds = seconds_left - _MARGIN_SECONDS - (time.monotonic() - began)
+        if seconds <= 0:
             raise ProviderUnavailable("no time is left for a model call; the turn will be tried again")
-        source = functools.partial(_events, self._client, request, patience.whole)
-        return parts(within(patience, source, is_token))
+        source = functools.partial(_events, client, request, seconds)
+        return parts(within(Patience(self._first_token_seconds, seconds), source, is_token))
 
     @functools.cached_property
     def _client(self) -> "Anthropic":

@@ -58,7 +58,7 @@ def _next[T](inbox: SimpleQueue[_Item[T] | _End], seconds: float, limit: float) 
     try:
         return inbox.get(timeout=max(seconds, 0))
     except Empty:
-        raise ProviderUnavailable(f"the model did not answer within {limit:g} s") from None
+        raise ProviderUnavailable(f"the model did not answer within {limit:.1f} s") from None
 
 
 def _pump[T](source: Callable[[], Generator[T]], inbox: SimpleQueue[_Item[T] | _End], gone: Event) -> None:

@@ -10,6 +10,9 @@ from parlour.models.words import sentences, stems
 
 MOST_QUOTES = 3
 
+_ECHO = 0.3
+"""What a sentence is worth that says no more than the question: a subject line, a heading, the question itself."""
+
 _LONGEST = 480
 """Characters; what has no end within this is cut after a word."""
 
@@ -25,11 +28,11 @@ _CONTEXT = 0.3
 _TOLD = 0.6
 """What a word is still worth once a chosen sentence has it: further sentences should say something new."""
 
-_AS_GOOD = 0.4
+_AS_GOOD = 0.5
 """Of the first quote's score: what a further one must reach."""
 
 _MEASURE = re.compile(
-    r"\b(how (much|many|long|far|old|big|large)|amount|cost|price|total|number|percent|rate|budget)\b"
+    r"\b(how (much|many|long|far|old|big|large|wide|high|deep)|amount|cost|price|total|number|percent|rate|budget)\b"
 )
 _MOMENT = re.compile(r"\b(when|date|day|deadline|due|until|since|what time|how soon)\b")
 _DAY = re.compile(
@@ -128,6 +131,8 @@ def _score(candidate: _Candidate, weights: Mapping[str, float], question: str) -
         fits += 0.25
     if _MOMENT.search(question) and _DAY.search(text):
         fits += 0.5
+    if candidate.said <= weights.keys():
+        fits *= _ECHO
     brevity = 1 / (1 + max(0, len(candidate.said) - 20) / 40)
     return _shared(candidate, weights) * fits * brevity * (1 + 0.1 / (1 + candidate.rank))
 

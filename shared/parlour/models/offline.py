@@ -38,8 +38,11 @@ _POINTERS = vocabulary("it its that this they them their those these he she him 
 _FEW_WORDS = 3
 """A question with fewer words of content leans on the one before it."""
 
-_MOST_QUERY_WORDS = 24
+_LONGEST_QUERY = 300
 _CHUNK_WORDS = 4
+
+_BRACKETED = re.compile(r"\[(\d+)\]")
+"""A document's own footnote marks would read as citations of ours."""
 
 _TAIL = re.compile(r"<parlour:tail>.*?(?:</parlour:tail>|\Z)", re.DOTALL)
 """What the turn adds after the user's words (time, reminders): not something the user said."""
@@ -47,7 +50,7 @@ _TAIL = re.compile(r"<parlour:tail>.*?(?:</parlour:tail>|\Z)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class _Talk:
-    """What matters of a request: what was asked, what was asked before that, and what the search brought since."""
+    """What matters of a request: what was asked, the last thing asked before that, what the search brought since."""
 
     asked: str
     before: str
@@ -90,7 +93,7 @@ def _answer(request: ModelRequest, talk: _Talk) -> JsonObject:
 
 
 def _search(request: ModelRequest, talk: _Talk) -> JsonObject:
-    query = " ".join(content_words(f"{talk.asked} {talk.context}")[:_MOST_QUERY_WORDS])
+    query = " ".join(content_words(f"{talk.asked} {talk.context}"))[:_LONGEST_QUERY]
     call = f"toolu_offline_{digest(request.to_json())[:24]}"
     return {"type": "tool_use", "id": call, "name": SEARCH, "input": {"query": query}}
 
@@ -99,16 +102,17 @@ def _quoted(talk: _Talk) -> str:
     documents = [document for result in talk.results for document in _documents(result)]
     found = quotes(talk.asked, list({document.number: document for document in documents}.values()), talk.context)
     if found:
-        return "\n".join(f"- {quote.text} [{quote.number}]" for quote in found)
+        return "\n".join(f"- {_BRACKETED.sub(r'(\1)', quote.text)} [{quote.number}]" for quote in found)
     return _BROKEN if all(result.get("is_error") for result in talk.results) else _NOTHING
 
 
 def _talk(messages: Sequence[JsonObject]) -> _Talk:
     said = [(place, text) for place, message in enumerate(messages) if (text := _words_of_user(message))]
     place, asked = said[-1] if said else (-1, "")
+    earlier = (text for _, text in reversed(said[:-1]) if _meant(text) - _COURTESY)
     since = (block for message in messages[place + 1 :] for block in blocks_of(message))
     results = tuple(block for block in since if block.get("type") == "tool_result")
-    return _Talk(asked, said[-2][1] if len(said) > 1 else "", results)
+    return _Talk(asked, next(earlier, ""), results)
 
 
 def _words_of_user(message: JsonObject) -> str:
@@ -150,10 +154,14 @@ def _about(entry: JsonObject) -> str:
 
 def _is_courtesy(talk: _Talk) -> bool:
     """Whether there is nothing to look up: a greeting, thanks, a question about the assistant, or no words at all."""
-    meant = {word.lower() for word in content_words(talk.asked)}
     if _ABOUT_ITSELF.search(talk.asked.lower()):
         return True
+    meant = _meant(talk.asked)
     return meant <= _COURTESY and bool(meant or not talk.context)
+
+
+def _meant(text: str) -> set[str]:
+    return {word.lower() for word in content_words(text)}
 
 
 def _lower(text: str) -> set[str]:

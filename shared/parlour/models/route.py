@@ -1,7 +1,7 @@
 """Which model is asked, and which ones after it: the rules of an agent's `model_routing`.
 
-    {"default":  {"provider": "anthropic", "model": "claude-sonnet-4-5"},
-     "cheap":    {"provider": "anthropic", "model": "claude-haiku-4-5"},
+    {"default":  {"provider": "anthropic", "model": "claude-sonnet-5-5"},
+     "cheap":    {"provider": "anthropic", "model": "claude-haiku-5-5"},
      "quality":  {...},
      "fallback": [{"provider": ..., "model": ...}, ...],
      "strategy": "rule"}

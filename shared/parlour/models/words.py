@@ -15,8 +15,9 @@ _MARKS = "\u0300-\u036f\u0900-\u0963\u0966-\u0dff"
 
 _WORD = re.compile(rf"(?:[^\W_]|[{_MARKS}])+(?:[-/.,:'&](?:[^\W_]|[{_MARKS}])+)*")
 _STOP = re.compile(r"[.!?।]+[\"')\]\u201d\u2019]*\s+")
-_ITEM = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+")
-_HEADING = re.compile(r"^\s{0,3}#{1,6}\s+(.*?)\s*#*$")
+_ITEM = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)]|\([a-z0-9]{1,4}\))\s+")
+_HEADING = re.compile(r"^(?:\s{0,3}#{1,6}\s|Subject:)\s*(.*?)\s*#*$")
+_EMPHASIS = re.compile(r"(\*\*\*|\*\*|\*)(?=\S)([^*\n]+)(?<=\S)\1")
 _FIELD = re.compile(r"^[^\W\d_][\w /()&.-]{1,40}:\s")
 _RULE_ROW = re.compile(r"^\|?[\s:|-]+\|?$")
 
@@ -29,13 +30,13 @@ _BEFORE_NUMBERS = frozenset(
 )
 
 _EMPTY_WORDS = vocabulary(
-    "a about all also am an and any anybody anyone anything are as at be been being but by can could did do does "
-    "doing done find for from get give go going got had has have having he her here hers him his how i if in into "
-    "is it its just kindly know let like look make many may me might mine more much must my need no not now of off "
-    "on one only or our ours out over own per please say says shall she should show so some somebody someone "
-    "something tell than that the their theirs them then there these they thing this those to too under until up us "
-    "very want was we were what whats when where whether which while who whom whose why will with would yes yet you "
-    "your yours im ive dont doesnt didnt cant"
+    "a about all also am an and any anybody anyone anything are as at be been being but by can cant come comes "
+    "coming could did didnt do does doesnt doing done dont find for from get give go going got had happen happened "
+    "happens has have having he her here hers him his how i if im in into is it its ive just kindly know let like "
+    "look make many may me might mine more much must my need no not now of off on one only or our ours out over own "
+    "per please say says shall she should show so some somebody someone something still tell than that the their "
+    "theirs them then there these they thing this those to too under until up us very want was we were what whats "
+    "when where whether which while who whom whose why will with would yes yet you your yours"
 )
 
 
@@ -71,10 +72,13 @@ def stems(text: str) -> set[str]:
 
 
 def sentences(text: str) -> list[Sentence]:
-    """The sentences of a text or a piece of Markdown, in order; headings only lend their words."""
+    """The sentences of a text or a piece of Markdown, in order, without emphasis.
+
+    Headings and subject lines are not among them: they lend their words to what stands below.
+    """
     return [
         Sentence(sentence, heading)
-        for heading, unit in _units(text.splitlines())
+        for heading, unit in _units(_EMPHASIS.sub(r"\2", text).splitlines())
         for sentence in _split(unit)
         if words(sentence)
     ]

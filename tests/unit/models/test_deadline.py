@@ -42,16 +42,16 @@ def test_keep_alives_do_not_count_as_a_first_token() -> None:
     began = time.monotonic()
     with pytest.raises(ProviderUnavailable, match=r"within 0\.2 s"):
         list(within(Patience(0.2, LONG), source, is_token))
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 3
 
 
 def test_after_the_first_token_only_the_whole_counts() -> None:
     def source() -> Generator[str]:
         yield "a"
-        time.sleep(0.3)
+        time.sleep(0.8)
         yield "b"
 
-    assert list(within(Patience(0.1, LONG), source, is_token)) == ["a", "b"]
+    assert list(within(Patience(0.5, LONG), source, is_token)) == ["a", "b"]
 
 
 def test_the_whole_is_cut_off_too() -> None:

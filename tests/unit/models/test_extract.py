@@ -62,6 +62,12 @@ def test_no_documents_no_quotes() -> None:
     assert quotes("What is the retention?", [Document(1, "Retention", "")]) == []
 
 
+def test_a_sentence_that_only_repeats_the_question_is_not_the_answer() -> None:
+    opinion = Document(5, "E-mail", "The crack moves. If the crack at C4 moves, underpinning costs 46,000 INR.")
+
+    assert quotes("What happens if the crack moves?", [opinion])[0].text.endswith("46,000 INR.")
+
+
 def test_a_title_alone_is_not_an_answer() -> None:
     assert quotes("Tell me about the lift", [Document(1, "Lift", "Nothing to report."), REPORT]) == []
 

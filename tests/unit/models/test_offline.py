@@ -103,6 +103,22 @@ def test_the_answer_quotes_and_cites_what_was_found_and_says_who_it_is() -> None
     assert quoted == "- Retention of 5% is deducted from bills, up to 2,50,000 INR. [4]"
 
 
+def test_footnote_marks_of_a_document_do_not_become_citations() -> None:
+    noted: JsonObject = {"documents": [{"document": 4, "title": "T", "contents": "Retention is 5% [12] of each bill."}]}
+
+    assert after_search("What is the retention?", noted).endswith("- Retention is 5% (12) of each bill. [4]")
+
+
+def test_a_long_question_makes_a_short_query() -> None:
+    assert len(query(user(" ".join(f"word{number}" for number in range(2_000))))) <= 300
+
+
+def test_thanks_in_between_are_not_what_a_vague_question_leans_on() -> None:
+    talk = (user("What is the retention?"), assistant("5%"), user("thanks"), assistant("You are welcome!"))
+
+    assert query(*talk, user("and when?")) == "retention"
+
+
 def test_results_may_come_as_blocks() -> None:
     blocks: JsonObject = {
         "role": "user",

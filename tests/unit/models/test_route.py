@@ -4,8 +4,8 @@ from parlour.infra.errors import Misconfigured
 from parlour.infra.jsonable import JsonObject
 from parlour.models.route import STAND_IN, Choice, available, choose, problems
 
-SONNET: JsonObject = {"provider": "anthropic", "model": "claude-sonnet-4-5"}
-HAIKU: JsonObject = {"provider": "anthropic", "model": "claude-haiku-4-5"}
+SONNET: JsonObject = {"provider": "anthropic", "model": "claude-sonnet-5-5"}
+HAIKU: JsonObject = {"provider": "anthropic", "model": "claude-haiku-5-5"}
 FLASH: JsonObject = {"provider": "gemini", "model": "gemini-2.5-flash"}
 
 
@@ -13,8 +13,8 @@ def test_the_default_comes_first_and_the_fallbacks_after_it() -> None:
     routing: JsonObject = {"default": SONNET, "fallback": [HAIKU, FLASH], "strategy": "rule"}
 
     assert choose(routing) == [
-        Choice("anthropic", "claude-sonnet-4-5"),
-        Choice("anthropic", "claude-haiku-4-5"),
+        Choice("anthropic", "claude-sonnet-5-5"),
+        Choice("anthropic", "claude-haiku-5-5"),
         Choice("gemini", "gemini-2.5-flash"),
     ]
 
@@ -22,14 +22,14 @@ def test_the_default_comes_first_and_the_fallbacks_after_it() -> None:
 def test_a_purpose_has_its_own_model_or_the_default() -> None:
     routing: JsonObject = {"default": SONNET, "cheap": HAIKU}
 
-    assert choose(routing, "cheap") == [Choice("anthropic", "claude-haiku-4-5")]
-    assert choose(routing, "quality") == [Choice("anthropic", "claude-sonnet-4-5")]
+    assert choose(routing, "cheap") == [Choice("anthropic", "claude-haiku-5-5")]
+    assert choose(routing, "quality") == [Choice("anthropic", "claude-sonnet-5-5")]
 
 
 def test_a_model_is_tried_once_however_often_it_is_named() -> None:
     assert choose({"default": SONNET, "fallback": [SONNET, HAIKU, HAIKU]}) == [
-        Choice("anthropic", "claude-sonnet-4-5"),
-        Choice("anthropic", "claude-haiku-4-5"),
+        Choice("anthropic", "claude-sonnet-5-5"),
+        Choice("anthropic", "claude-haiku-5-5"),
     ]
 
 
@@ -37,7 +37,7 @@ def test_a_model_is_tried_once_however_often_it_is_named() -> None:
     ("routing", "key"),
     [
         ({}, "default"),
-        ({"default": "claude-sonnet-4-5"}, "default"),
+        ({"default": "claude-sonnet-5-5"}, "default"),
         ({"default": {"provider": "anthropic"}}, "default.model"),
         ({"default": {"provider": "", "model": "m"}}, "default.provider"),
         ({"default": {"provider": "anthropic", "model": 4}}, "default.model"),

@@ -85,6 +85,14 @@ def test_table_rows_carry_their_column_names() -> None:
     ]
 
 
+def test_emphasis_is_taken_off_and_a_subject_line_is_a_heading() -> None:
+    mail = "Subject: Crack at C4\n\n**Limit:** *at most* 2 * 3 mm, **£2,430,000**."
+
+    assert [(found.text, found.heading) for found in sentences(mail)] == [
+        ("Limit: at most 2 * 3 mm, £2,430,000.", "Crack at C4"),
+    ]
+
+
 @pytest.mark.parametrize("text", ["", "   \n\n", "---", "|---|---|", "# Only a heading", "…!?"])
 def test_nothing_said_is_no_sentence(text: str) -> None:
     assert sentences(text) == []
