@@ -1,0 +1,190 @@
+"""A pack put in force for its tenant, in one transaction."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from parlour.infra import log
+from parlour.infra.errors import Conflict, Forbidden, InvalidPack, NotFound
+from parlour.infra.ids import NewId
+from parlour.infra.jsonable import JsonObject
+from parlour.infra.postgres import Database, Transaction
+from parlour.knowledge.changes import Changes
+from parlour.knowledge.documents import prepare_documents, write_documents
+from parlour.knowledge.edges import write_edges
+from parlour.knowledge.embed import Embedder, embed_texts, space
+from parlour.knowledge.entities import prepare_entities, write_entities
+from parlour.packs import built_in, drafts, plan, store, weigh
+from parlour.packs.format import LEVELS, Pack
+from parlour.packs.plan import Kind, Plan
+from parlour.principal import Principal
+from parlour.tenancy import audit, routes, tenants, versions
+from parlour.tenancy.roles import require
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What became of one kind of thing: counts.
+
+    kept: stored, not in the pack, left as it is; retired: bindings that are not in the pack, switched off.
+    """
+
+    created: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    kept: int = 0
+    retired: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What an apply did, by kind: tenant, those of `plan.Kind`, entity, edge, document."""
+
+    tenant_id: UUID
+    tenant_slug: str
+    kinds: Mapping[str, Tally]
+
+    @property
+    def changed(self) -> bool:
+        """Whether anything was written."""
+        return any(tally.created or tally.changed or tally.retired for tally in self.kinds.values())
+
+    def to_json(self) -> JsonObject:
+        """The same as JSON: what the API answers and the audit trail keeps."""
+        kinds: JsonObject = {kind: _counts(tally) for kind, tally in self.kinds.items()}
+        return {"tenant": self.tenant_slug, "changed": self.changed, "kinds": kinds}
+
+
+def apply(
+    principal: Principal,
+    database: Database,
+    embedder: Embedder,
+    pack: Pack,
+    now: datetime,
+    new_id: NewId,
+    measure: Callable[[str], int] | None = None,
+) -> Applied:
+    """Make the principal's tenant what `pack` says; applying the same pack again writes and embeds nothing.
+
+    The role admin is needed. An operator whose `tenant_id` names no tenant yet makes it. Rows are found by
+    slug, name or key and keep their ids; each changed part of the configuration gets its next version.
+
+    What is missing from the pack: bindings are switched off and their routing keys given up, since a pack
+    says whom the tenant answers as; a team's members are those that the pack names. Everything else that is
+    missing (tiers, tools, types, records, links, documents) stays as it is: conversations and citations
+    refer to it, and records may have come in by other ways.
+
+    `measure` (text to tokens) refuses bindings whose layers 0 and 1 exceed their agent's profile.
+
+    Raises Forbidden, also for a binding that would show more than the principal may see; InvalidPack from
+    `measure`; NotFound when there is no such tenant; Conflict when the pack belongs to another tenant, when a
+    routing key does, or when another apply came in between; and what the embedder raises. Whatever it raises,
+    nothing was written.
+    """
+    require(principal, "admin")
+    pack = built_in.added(pack)
+    _weigh(pack, measure)
+    where = space(embedder)
+    types, records = drafts.record_types(pack), drafts.entities(pack)
+    with database.transaction(principal) as tx:
+        _check_tenant(principal, pack, tenants.get(tx))
+        entities = prepare_entities(tx, records, types, where)
+        documents = prepare_documents(tx, drafts.documents(pack), where)
+    vectors = embed_texts(embedder, [*entities.texts, *documents.texts])
+    with database.transaction(principal) as tx:
+        kinds = {"tenant": _write_tenant(principal, tx, pack, now, new_id)}
+        kinds |= _write_configuration(principal, tx, pack, now, new_id)
+        kinds["entity"] = _tally(write_entities(principal, tx, entities, vectors, now, new_id))
+        kinds["edge"] = _tally(write_edges(principal, tx, drafts.edges(pack), now, new_id))
+        kinds["document"] = _tally(write_documents(principal, tx, documents, vectors, now, new_id))
+        applied = Applied(principal.tenant_id, pack.tenant.slug, kinds)
+        if applied.changed:
+            audit.record(principal, tx, "pack.applied", f"tenant:{principal.tenant_id}", applied.to_json(), now, new_id)
+    log.info("pack_applied", tenant_id=principal.tenant_id, changed=applied.changed)
+    return applied
+
+
+def _weigh(pack: Pack, measure: Callable[[str], int] | None) -> None:
+    problems = list(weigh.problems(pack, measure)) if measure else []
+    if problems:
+        raise InvalidPack(problems)
+
+
+def _check_tenant(principal: Principal, pack: Pack, tenant: tenants.Tenant | None) -> None:
+    if tenant is None and principal.kind != "operator":
+        raise NotFound(
+            f"there is no tenant {principal.tenant_id}; the deployment's operator makes one with its first pack"
+        )
+    if tenant is not None and tenant.slug != pack.tenant.slug:
+        raise Conflict(f"this pack is for the tenant {pack.tenant.slug}, and you act in {tenant.slug}; sign in there")
+
+
+def _check_clearance(principal: Principal, plans: Sequence[Plan]) -> None:
+    """Whoever opens a door sees through it: nobody gives a binding more clearance than their own."""
+    for part in (part for one in plans if one.kind == "binding" for part in one.writes):
+        given = part.config["clearance"]
+        if isinstance(given, int) and given > principal.clearance and part.config["is_active"]:
+            levels = f"the clearance {LEVELS[given]}, and yours is {LEVELS[principal.clearance]}"
+            raise Forbidden(f"binding {part.name} would have {levels}; ask somebody who may see as much")
+
+
+def _write_tenant(principal: Principal, tx: Transaction, pack: Pack, now: datetime, new_id: NewId) -> Tally:
+    store.lock_tenant(tx)
+    tenant, name = tenants.get(tx), pack.tenant.display_name
+    _check_tenant(principal, pack, tenant)
+    if tenant is None:
+        slug = pack.tenant.slug
+        tenants.create(principal, tx, slug=slug, display_name=name, settings={}, now=now, new_id=new_id)
+        return Tally(created=1)
+    changed = tenants.update(principal, tx, display_name=name, settings=tenant.settings, now=now, new_id=new_id)
+    return Tally(changed=1) if changed else Tally(unchanged=1)
+
+
+def _write_configuration(
+    principal: Principal, tx: Transaction, pack: Pack, now: datetime, new_id: NewId
+) -> dict[str, Tally]:
+    known = store.configuration(tx)
+    plans = plan.plan(pack, known, now, new_id)
+    _check_clearance(principal, plans)
+    ids = plan.ids(known, plans)
+    for one in plans:
+        store.put(tx, one.kind, one.writes, ids, now)
+        _record_versions(principal, tx, one, now, new_id)
+    _write_routes(tx, pack, ids)
+    return {one.kind: _tally(one.changes, one.kept, one.retired) for one in plans}
+
+
+def _record_versions(principal: Principal, tx: Transaction, done: Plan, now: datetime, new_id: NewId) -> None:
+    """Secrets have no versions: which reference was in force when is in the audit trail's time, never a value."""
+    if done.kind == "secret":
+        return
+    for part in done.writes:
+        versions.record(principal, tx, done.kind, part.id, part.version, part.config, now, new_id)
+
+
+def _write_routes(tx: Transaction, pack: Pack, ids: Mapping[tuple[Kind, str], UUID]) -> None:
+    """Give up the keys that the pack does not have, then take those that lead elsewhere or nowhere."""
+    wanted = {
+        key: ids["binding", slug] for slug, binding in pack.bindings.items() for key in drafts.routing_keys(binding)
+    }
+    held = {route.key: route.binding_id for route in routes.mine(tx) if route.binding_id}
+    if held.keys() - wanted.keys():
+        routes.release_missing(tx, wanted)
+    for key, binding_id in sorted(wanted.items()):
+        if held.get(key) != binding_id:
+            routes.claim(tx, key, binding_id)
+
+
+def _tally(changes: Changes, kept: int = 0, retired: int = 0) -> Tally:
+    return Tally(changes.created, changes.changed, changes.unchanged, kept, retired)
+
+
+def _counts(tally: Tally) -> JsonObject:
+    return {
+        "created": tally.created,
+        "changed": tally.changed,
+        "unchanged": tally.unchanged,
+        "kept": tally.kept,
+        "retired": tally.retired,
+    }

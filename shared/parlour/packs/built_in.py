@@ -1,0 +1,19 @@
+"""The tools that Parlour brings along: an agent may name one without the pack saying what it is."""
+
+from dataclasses import replace
+
+from parlour.knowledge.tools import SEARCH_KNOWLEDGE
+from parlour.packs.format import Pack, Tool
+from parlour.tools import definition
+
+_TOOLS = (SEARCH_KNOWLEDGE,)
+
+
+def added(pack: Pack) -> Pack:
+    """The pack with the definitions of the built-in tools that its agents name and it does not define itself."""
+    named = {name for agent in pack.agents.values() for name in agent.tools} - pack.tools.keys()
+    return replace(pack, tools={**pack.tools, **{tool.name: _part(tool) for tool in _TOOLS if tool.name in named}})
+
+
+def _part(tool: definition.Tool) -> Tool:
+    return Tool(description=tool.description, schema=tool.schema, endpoint=tool.endpoint, idempotent=tool.idempotent)

@@ -1,0 +1,296 @@
+"""What a pack may say: one frozen model per kind of file.
+
+    tenant.yaml               Tenant: slug, name, secrets by reference
+    humans/<slug>.yaml        Human: who speaks
+    teams/<slug>.yaml         Team: the job being done
+    agents/<slug>.yaml        Agent: the machinery
+    bindings/<slug>.yaml      Binding: human + team + agent + channels
+    tools/<name>.yaml         Tool
+    entity_types/<key>.yaml   EntityType
+    entities/<type>.yaml      a list of Record, all of that type
+    documents/<key>           DocumentHeader between two lines of ---, then the text (.md, .txt, .eml)
+
+A file's name is the slug, name, key or type of what is in it, so nothing is named twice. Field names are
+those of the database columns. Texts are characters, `tokens` are tokens, `clearance` and `classification`
+are words in a pack and integers in the database.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
+
+from parlour.packs import spelling
+
+LEVELS = ("public", "internal", "confidential", "restricted")
+"""Clearance and classification 0 to 3, as packs call them."""
+
+
+class Part(BaseModel):
+    """Something a pack says; nothing in it is converted silently and nothing unknown is let through."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    elsewhere: ClassVar[Mapping[str, str]] = {}
+    """Fields that people look for here, and where they are instead."""
+
+
+def _level(value: object) -> int:
+    return LEVELS.index(spelling.one_of(value, LEVELS))
+
+
+Name = Annotated[str, Field(min_length=1, max_length=120)]
+Line = Annotated[str, Field(max_length=500)]
+Prose = Annotated[str, Field(max_length=8_000)]
+Slug = Annotated[str, AfterValidator(spelling.slug)]
+Identifier = Annotated[str, AfterValidator(spelling.identifier)]
+RecordKey = Annotated[str, AfterValidator(spelling.record_key)]
+Reference = Annotated[str, AfterValidator(spelling.reference)]
+Language = Annotated[str, AfterValidator(spelling.language)]
+Level = Annotated[int, BeforeValidator(_level)]
+Scalar = Annotated[Any, AfterValidator(spelling.scalar)]
+
+
+class Guardrail(Part):
+    """A rule that the tier owning it states; `id` names it in reports."""
+
+    elsewhere: ClassVar[Mapping[str, str]] = {"check": "state the rule in `text`; checks in code are not available yet"}
+
+    id: Slug
+    text: Annotated[str, Field(min_length=1, max_length=1_000)]
+
+
+class Tenant(Part):
+    """Whose pack it is. `secrets`: name -> where the secret store keeps it; never the value itself."""
+
+    slug: Slug
+    display_name: Name
+    secrets: dict[Identifier, Annotated[str, AfterValidator(spelling.secret_reference)]] = {}
+
+
+class Voice(Part):
+    """How the persona sounds."""
+
+    tone: Line = ""
+    style: Line = ""
+    sentence_length: Line = ""
+    signature_phrases: tuple[Line, ...] = ()
+    avoid: tuple[Line, ...] = ()
+
+
+class Human(Part):
+    """Tier 1: identity, voice, languages (the first is the default)."""
+
+    display_name: Name
+    identity: Prose = ""
+    voice: Voice = Voice()
+    languages: Annotated[tuple[Language, ...], Field(min_length=1)] = ("en",)
+    cultural_register: Line = ""
+    guardrails: tuple[Guardrail, ...] = ()
+
+
+class Escalation(Part):
+    """When people take over, and who they are."""
+
+    contact: Line = ""
+    when: tuple[Line, ...] = ()
+
+
+class Team(Part):
+    """Tier 2: the job, how it is done, when it is handed on. `members` and `allowed_handoffs` are slugs."""
+
+    display_name: Name
+    department: Line = ""
+    role: Prose = ""
+    members: tuple[Slug, ...] = ()
+    sops: tuple[Annotated[str, Field(min_length=1, max_length=1_000)], ...] = ()
+    escalation: Escalation = Escalation()
+    allowed_handoffs: tuple[Slug, ...] = ()
+    guardrails: tuple[Guardrail, ...] = ()
+
+
+class Choice(Part):
+    """One model of one provider."""
+
+    provider: Literal["anthropic", "offline"]
+    model: Name
+
+
+class Routing(Part):
+    """Which model answers: `default`, then `fallback` in order; `cheap` for work that nobody waits for."""
+
+    strategy: Literal["rule"]
+    default: Choice
+    cheap: Choice | None = None
+    fallback: tuple[Choice, ...] = ()
+
+
+class Memory(Part):
+    """How many facts and episodes are recalled in a turn."""
+
+    facts: Annotated[int, Field(ge=0, le=100)] = 30
+    episodes: Annotated[int, Field(ge=0, le=50)] = 5
+
+
+class Retrieval(Part):
+    """How many rows a search returns when the model names no number."""
+
+    limit: Annotated[int, Field(ge=1, le=20)] = 6
+
+
+class Budget(Part):
+    """The context budget: a profile, and its total in tokens when it is not the profile's own."""
+
+    profile: Literal["entity", "messaging"] = "messaging"
+    tokens: Annotated[int, Field(ge=2_000, le=200_000)] | None = None
+
+
+class Agent(Part):
+    """Tier 3: models, tools (by name), limits."""
+
+    display_name: Name
+    instructions: Prose = ""
+    model_routing: Routing
+    tools: tuple[Identifier, ...] = ()
+    memory_policy: Memory = Memory()
+    retrieval: Retrieval = Retrieval()
+    budget: Budget = Budget()
+    guardrails: tuple[Guardrail, ...] = ()
+    max_tool_iterations: Annotated[int, Field(ge=0, le=20)] = 4
+
+
+class WhatsApp(Part):
+    """A WhatsApp number behind Gupshup. `api_key` is a name in the tenant's secrets."""
+
+    provider: Literal["gupshup"]
+    app: Annotated[str, AfterValidator(spelling.app)]
+    source: Annotated[str, AfterValidator(spelling.phone)]
+    api_key: Identifier
+
+
+class Web(Part):
+    """A host whose visitors reach this binding; `samples` are questions that a chat page offers."""
+
+    host: Annotated[str, AfterValidator(spelling.host)]
+    samples: tuple[Line, ...] = ()
+
+
+class Channels(Part):
+    """Where people reach a binding."""
+
+    whatsapp: WhatsApp | None = None
+    web: Web | None = None
+
+
+class Binding(Part):
+    """One deployable agent. `clearance`: what people who come in here may see, unless their user row says otherwise."""
+
+    display_name: Name
+    human: Slug
+    team: Slug
+    agent: Slug
+    door: Literal["private", "public", "distribution"] = "public"
+    clearance: Level = 0
+    greeting: Annotated[str, Field(max_length=1_000)] = ""
+    channels: Channels = Channels()
+
+
+class Tool(Part):
+    """Something a model may call. `schema` is the JSON Schema of its arguments."""
+
+    description: Annotated[str, Field(min_length=1, max_length=2_000)]
+    parameters: dict[str, JsonValue] = Field(alias="schema")  # pydantic's models have a `schema` of their own
+    endpoint: str
+    auth: Identifier | None = None
+    writes: bool = False
+    idempotent: bool = False
+    heavy: bool = False
+    needs_approval: bool = False
+
+
+class Property(Part):
+    """A property of a record. Money is a number with a `unit`; a date is ISO text."""
+
+    type: Literal["text", "number", "integer", "boolean", "date", "choice"]
+    label: Line = ""
+    description: Line = ""
+    unit: Annotated[str, Field(max_length=20)] = ""
+    required: bool = False
+    choices: tuple[Name, ...] = ()
+
+
+class Rag(Part):
+    """What Parlour makes of a type's records for search and, later, Pulses.
+
+    `semantic` is the template of a record's snapshot. The rest is kept for the Pulse and the entity chat.
+    """
+
+    semantic: Annotated[str, Field(max_length=2_000)] = ""
+    pulse: Literal["auto", "off"] = "off"
+    pulse_prompt: Prose = ""
+    pulse_model: Literal["", "default", "cheap"] = ""
+    coalesce_seconds: Annotated[int, Field(ge=1, le=86_400)] = 30
+    status_properties: tuple[Identifier, ...] = ()
+    tracked_properties: tuple[Identifier, ...] = ()
+    chat_visibility: Literal["private", "shared", "role_gated"] = "private"
+    summary_interval: Annotated[int, Field(ge=10, le=1_000)] = 50
+
+
+class EntityType(Part):
+    """A kind of business record."""
+
+    display_name: Name
+    properties: dict[Identifier, Property] = {}
+    rag: Rag = Rag()
+
+
+class Link(Part):
+    """A typed link from a record to another, named `type/key`."""
+
+    relation: Identifier
+    to: Reference
+
+
+class Record(Part):
+    """A business record with its links."""
+
+    key: RecordKey
+    name: Name
+    classification: Level = 0
+    properties: dict[Identifier, Scalar] = {}
+    links: tuple[Link, ...] = ()
+
+
+class DocumentHeader(Part):
+    """What is known about a document besides its text. `entity` is the record it belongs to, as `type/key`."""
+
+    title: Annotated[str, Field(min_length=1, max_length=300)]
+    kind: Identifier = "document"
+    entity: Reference | None = None
+    classification: Level = 0
+    date: Annotated[str, AfterValidator(spelling.moment)] = ""
+    author: Line = ""
+    metadata: dict[Identifier, Scalar] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A document: its header and its text."""
+
+    header: DocumentHeader
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pack:
+    """A valid pack. Every mapping is by slug, name or key; records by `type/key`."""
+
+    tenant: Tenant
+    humans: Mapping[str, Human]
+    teams: Mapping[str, Team]
+    agents: Mapping[str, Agent]
+    bindings: Mapping[str, Binding]
+    tools: Mapping[str, Tool]
+    entity_types: Mapping[str, EntityType]
+    records: Mapping[str, Record]
+    documents: Mapping[str, Document]

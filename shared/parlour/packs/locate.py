@@ -1,0 +1,149 @@
+"""YAML with line numbers: values as JSON has them, and the line on which each of them stands.
+
+Only the plain part of YAML is read: text, whole and decimal numbers, true, false, null, lists, mappings.
+Tags are refused, `yes` and dates stay text, a field named twice is a problem, and a file that is too
+deep, too large, or grows too large through its aliases is refused before it is expanded.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import yaml
+
+from parlour.infra.errors import InvalidPack, PackProblem
+from parlour.infra.jsonable import Json
+
+MOST_DEPTH = 24
+"""Levels of lists and mappings inside each other."""
+
+MOST_VALUES = 20_000
+"""Values of one file, aliases counted as often as they are used."""
+
+type Place = tuple[str | int, ...]
+"""The way to a value from the top of its file: names of fields and positions in lists."""
+
+_TAG = "tag:yaml.org,2002:"
+_BOOL = re.compile(r"(?:true|false)\Z")
+_INT = re.compile(r"-?(?:0|[1-9][0-9]{0,14})\Z")
+_FLOAT = re.compile(r"-?(?:0|[1-9][0-9]{0,8})\.[0-9]{1,6}\Z")
+_NULL = re.compile(r"(?:null|~|)\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """What a file says, and where. `lines` counts from 1."""
+
+    file: str
+    value: Json
+    lines: Mapping[Place, int]
+
+    def line(self, place: Place) -> int:
+        """The line of a value; of what encloses it when it is not there."""
+        while place not in self.lines and place:
+            place = place[:-1]
+        return self.lines.get(place, 1)
+
+    def problem(self, place: Place, message: str) -> PackProblem:
+        """A problem with the value at `place`."""
+        return PackProblem(self.file, self.line(place), spell(place), message)
+
+
+def spell(place: Place) -> str:
+    """A place as people write it: `guardrails[0].id`; `-` for the file as a whole."""
+    spelt = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in place)
+    return spelt.removeprefix(".") or "-"
+
+
+def read(file: str, text: str, first_line: int = 1) -> Located:
+    """The one YAML document in `text`, which begins on `first_line` of `file`. Raises InvalidPack."""
+    try:
+        node = _Loader(text).get_single_node()
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = first_line + (mark.line if mark else 0)
+        raise InvalidPack([PackProblem(file, line, "-", f"is not YAML: {error.problem or error.context}")]) from None
+    except yaml.reader.ReaderError as error:
+        line = first_line + text.count("\n", 0, error.position)
+        raise InvalidPack([PackProblem(file, line, "-", "contains a character that YAML does not allow")]) from None
+    walk = _Walk(file, first_line)
+    value = None if node is None else walk.value(node, ())
+    if walk.problems:
+        raise InvalidPack(walk.problems)
+    return Located(file, value, walk.lines)
+
+
+class _Loader(yaml.SafeLoader):
+    """Composes nodes, never objects; refuses what is nested too deeply before Python's stack does."""
+
+    yaml_implicit_resolvers: ClassVar[dict[str, list[tuple[str, re.Pattern[str]]]]] = {}  # type: ignore[misc]
+    depth = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        self.depth += 1
+        if self.depth > MOST_DEPTH:
+            mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
+            raise yaml.MarkedYAMLError(problem=f"more than {MOST_DEPTH} levels deep", problem_mark=mark)
+        node: yaml.Node | None = super().compose_node(parent, index)
+        self.depth -= 1
+        return node
+
+
+_Loader.add_implicit_resolver(f"{_TAG}null", _NULL, ["~", "n", ""])
+_Loader.add_implicit_resolver(f"{_TAG}bool", _BOOL, list("tf"))
+_Loader.add_implicit_resolver(f"{_TAG}float", _FLOAT, list("-0123456789"))
+_Loader.add_implicit_resolver(f"{_TAG}int", _INT, list("-0123456789"))
+
+
+@dataclass(slots=True)
+class _Walk:
+    """Turns nodes into values, noting lines and problems on the way."""
+
+    file: str
+    first_line: int
+    lines: dict[Place, int] = field(default_factory=dict)
+    problems: list[PackProblem] = field(default_factory=list)
+
+    def value(self, node: yaml.Node, place: Place) -> Json:
+        self.lines.setdefault(place, self.first_line + node.start_mark.line)
+        if len(self.lines) > MOST_VALUES or len(place) > MOST_DEPTH:
+            problem = PackProblem(self.file, self.lines[place], "-", "is too large, or grows too large through aliases")
+            raise InvalidPack([*self.problems, problem])
+        if isinstance(node, yaml.MappingNode) and node.tag == f"{_TAG}map":
+            return self._mapping(node, place)
+        if isinstance(node, yaml.SequenceNode) and node.tag == f"{_TAG}seq":
+            return [self.value(item, (*place, number)) for number, item in enumerate(node.value)]
+        return self._scalar(node, place)
+
+    def _mapping(self, node: yaml.MappingNode, place: Place) -> dict[str, Json]:
+        found: dict[str, Json] = {}
+        for key, value in node.value:
+            line = self.first_line + key.start_mark.line
+            name = key.value if isinstance(key, yaml.ScalarNode) and key.tag == f"{_TAG}str" else None
+            if name is None:
+                self._report(place, line, "the name of a field must be text; put it in quotes")
+            elif name in found:
+                self._report((*place, name), line, f"is here twice; first on line {self.lines[(*place, name)]}")
+            else:
+                self.lines[(*place, name)] = line
+                found[name] = self.value(value, (*place, name))
+        return found
+
+    def _scalar(self, node: yaml.Node, place: Place) -> Json:
+        kind, text = node.tag.removeprefix(_TAG), node.value
+        if kind == "str":
+            return str(text)
+        if kind == "null":
+            return None
+        if kind == "bool" and _BOOL.match(text):
+            return bool(text == "true")
+        if kind == "int" and _INT.match(text):
+            return int(text)
+        if kind == "float" and _FLOAT.match(text):
+            return float(text) + 0.0  # -0.0 becomes 0.0, as the database has it
+        self._report(place, self.lines[place], f"carries the tag {node.tag}; tags are not read")
+        return None
+
+    def _report(self, place: Place, line: int, message: str) -> None:
+        self.problems.append(PackProblem(self.file, line, spell(place), message))

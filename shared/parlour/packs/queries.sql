@@ -1,0 +1,123 @@
+-- name: lock_tenant
+-- Let one apply at a time change a tenant; messages, which only refer to it, go on being stored.
+SELECT tenant_id FROM tenants FOR NO KEY UPDATE;
+
+-- name: configuration
+-- Every part of the tenant's configuration as a pack has it: references by name, not by id.
+SELECT 'human' AS kind, id, slug AS name, version, jsonb_build_object(
+           'display_name', display_name, 'identity', identity, 'voice', voice, 'languages', languages,
+           'cultural_register', cultural_register, 'guardrails', guardrails) AS config
+  FROM humans
+UNION ALL
+SELECT 'team', t.id, t.slug, t.version, jsonb_build_object(
+           'display_name', t.display_name, 'department', t.department, 'role', t.role, 'sops', t.sops,
+           'escalation', t.escalation, 'allowed_handoffs', t.allowed_handoffs, 'guardrails', t.guardrails,
+           'members', ARRAY(SELECT h.slug FROM team_members m
+                              JOIN humans h ON h.tenant_id = m.tenant_id AND h.id = m.human_id
+                             WHERE m.tenant_id = t.tenant_id AND m.team_id = t.id ORDER BY h.slug COLLATE "C"))
+  FROM teams t
+UNION ALL
+SELECT 'agent', id, slug, version, jsonb_build_object(
+           'display_name', display_name, 'instructions', instructions, 'model_routing', model_routing, 'tools', tools,
+           'memory_policy', memory_policy, 'retrieval', retrieval, 'budget', budget, 'guardrails', guardrails,
+           'max_tool_iterations', max_tool_iterations)
+  FROM agents
+UNION ALL
+SELECT 'tool', id, name, version, jsonb_build_object(
+           'description', description, 'schema', schema, 'endpoint', endpoint, 'auth', auth, 'writes', writes,
+           'idempotent', idempotent, 'heavy', heavy, 'needs_approval', needs_approval)
+  FROM tools
+UNION ALL
+SELECT 'entity_type', id, key, version, jsonb_build_object(
+           'display_name', display_name, 'properties', properties, 'rag', rag)
+  FROM entity_types
+UNION ALL
+SELECT 'binding', b.id, b.slug, b.version, jsonb_build_object(
+           'display_name', b.display_name, 'human', h.slug, 'team', t.slug, 'agent', a.slug, 'door', b.door,
+           'clearance', b.clearance, 'greeting', b.greeting, 'channels', b.channels, 'is_active', b.is_active)
+  FROM bindings b
+  JOIN humans h ON h.tenant_id = b.tenant_id AND h.id = b.human_id
+  JOIN teams t ON t.tenant_id = b.tenant_id AND t.id = b.team_id
+  JOIN agents a ON a.tenant_id = b.tenant_id AND a.id = b.agent_id
+UNION ALL
+SELECT 'secret', id, name, 1, jsonb_build_object('reference', reference) FROM secrets;
+
+-- name: put_human
+-- A human as a pack has it, under its next version.
+INSERT INTO humans (tenant_id, id, slug, display_name, identity, voice, languages, cultural_register, guardrails,
+                    version, created_at, updated_at)
+VALUES (current_tenant(), %(id)s, %(name)s, %(display_name)s, %(identity)s, %(voice)s, %(languages)s,
+        %(cultural_register)s, %(guardrails)s, %(version)s, %(now)s, %(now)s)
+ON CONFLICT (tenant_id, slug) DO UPDATE
+   SET display_name = excluded.display_name, identity = excluded.identity, voice = excluded.voice,
+       languages = excluded.languages, cultural_register = excluded.cultural_register,
+       guardrails = excluded.guardrails, version = excluded.version, updated_at = excluded.updated_at;
+
+-- name: put_team
+-- A team as a pack has it, without its members, under its next version.
+INSERT INTO teams (tenant_id, id, slug, display_name, department, role, sops, escalation, allowed_handoffs, guardrails,
+                   version, created_at, updated_at)
+VALUES (current_tenant(), %(id)s, %(name)s, %(display_name)s, %(department)s, %(role)s, %(sops)s, %(escalation)s,
+        %(allowed_handoffs)s, %(guardrails)s, %(version)s, %(now)s, %(now)s)
+ON CONFLICT (tenant_id, slug) DO UPDATE
+   SET display_name = excluded.display_name, department = excluded.department, role = excluded.role,
+       sops = excluded.sops, escalation = excluded.escalation, allowed_handoffs = excluded.allowed_handoffs,
+       guardrails = excluded.guardrails, version = excluded.version, updated_at = excluded.updated_at;
+
+-- name: clear_members
+-- Nobody is in these teams any more.
+DELETE FROM team_members WHERE team_id = ANY(%(team_ids)s);
+
+-- name: add_member
+-- Somebody is in a team.
+INSERT INTO team_members (tenant_id, team_id, human_id) VALUES (current_tenant(), %(team_id)s, %(human_id)s);
+
+-- name: put_agent
+-- An agent as a pack has it, under its next version.
+INSERT INTO agents (tenant_id, id, slug, display_name, instructions, model_routing, tools, memory_policy, retrieval,
+                    budget, guardrails, max_tool_iterations, version, created_at, updated_at)
+VALUES (current_tenant(), %(id)s, %(name)s, %(display_name)s, %(instructions)s, %(model_routing)s, %(tools)s,
+        %(memory_policy)s, %(retrieval)s, %(budget)s, %(guardrails)s, %(max_tool_iterations)s, %(version)s,
+        %(now)s, %(now)s)
+ON CONFLICT (tenant_id, slug) DO UPDATE
+   SET display_name = excluded.display_name, instructions = excluded.instructions,
+       model_routing = excluded.model_routing, tools = excluded.tools, memory_policy = excluded.memory_policy,
+       retrieval = excluded.retrieval, budget = excluded.budget, guardrails = excluded.guardrails,
+       max_tool_iterations = excluded.max_tool_iterations, version = excluded.version,
+       updated_at = excluded.updated_at;
+
+-- name: put_tool
+-- A tool as a pack has it, under its next version.
+INSERT INTO tools (tenant_id, id, name, description, schema, endpoint, auth, writes, idempotent, heavy, needs_approval,
+                   version, created_at, updated_at)
+VALUES (current_tenant(), %(id)s, %(name)s, %(description)s, %(schema)s, %(endpoint)s, %(auth)s, %(writes)s,
+        %(idempotent)s, %(heavy)s, %(needs_approval)s, %(version)s, %(now)s, %(now)s)
+ON CONFLICT (tenant_id, name) DO UPDATE
+   SET description = excluded.description, schema = excluded.schema, endpoint = excluded.endpoint,
+       auth = excluded.auth, writes = excluded.writes, idempotent = excluded.idempotent, heavy = excluded.heavy,
+       needs_approval = excluded.needs_approval, version = excluded.version, updated_at = excluded.updated_at;
+
+-- name: put_entity_type
+-- An entity type as a pack has it, under its next version.
+INSERT INTO entity_types (tenant_id, id, key, display_name, properties, rag, version, created_at, updated_at)
+VALUES (current_tenant(), %(id)s, %(name)s, %(display_name)s, %(properties)s, %(rag)s, %(version)s, %(now)s, %(now)s)
+ON CONFLICT (tenant_id, key) DO UPDATE
+   SET display_name = excluded.display_name, properties = excluded.properties, rag = excluded.rag,
+       version = excluded.version, updated_at = excluded.updated_at;
+
+-- name: put_binding
+-- A binding as a pack has it, under its next version.
+INSERT INTO bindings (tenant_id, id, slug, display_name, human_id, team_id, agent_id, door, channels, clearance,
+                      greeting, is_active, version, created_at, updated_at)
+VALUES (current_tenant(), %(id)s, %(name)s, %(display_name)s, %(human_id)s, %(team_id)s, %(agent_id)s, %(door)s,
+        %(channels)s, %(clearance)s, %(greeting)s, %(is_active)s, %(version)s, %(now)s, %(now)s)
+ON CONFLICT (tenant_id, slug) DO UPDATE
+   SET display_name = excluded.display_name, human_id = excluded.human_id, team_id = excluded.team_id,
+       agent_id = excluded.agent_id, door = excluded.door, channels = excluded.channels,
+       clearance = excluded.clearance, greeting = excluded.greeting, is_active = excluded.is_active,
+       version = excluded.version, updated_at = excluded.updated_at;
+
+-- name: put_secret
+-- Where the secret store keeps a secret of this tenant.
+INSERT INTO secrets (tenant_id, id, name, reference) VALUES (current_tenant(), %(id)s, %(name)s, %(reference)s)
+ON CONFLICT (tenant_id, name) DO UPDATE SET reference = excluded.reference;

@@ -1,0 +1,139 @@
+"""How names, references, hosts and dates are spelt in a pack; every message says how to put it right."""
+
+import difflib
+import re
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+_SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
+_IDENTIFIER = re.compile(r"[a-z][a-z0-9_]{0,62}")
+_RECORD_KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_DOCUMENT_KEY = re.compile(r"(?:[A-Za-z0-9][A-Za-z0-9_-]*/){0,4}[A-Za-z0-9][A-Za-z0-9._-]*\.(?:md|txt|eml)")
+_LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[A-Z][a-z]{3})?(?:-(?:[A-Z]{2}|\d{3}))?")
+_APP = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+_PHONE = re.compile(r"\d{8,15}")
+_HOST = re.compile(r"(?=.{1,253}$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*")
+_MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2})?(?:Z|[+-]\d{2}:\d{2})?)?")
+_SECRET_PATH = re.compile(r"(?:[A-Za-z0-9_.-]{1,64}/){1,8}[A-Za-z0-9_.-]{1,64}")
+_KNOWN_VALUES = re.compile(r"(?:sk-|sk_|pk_|rk_|xox[a-z]-|gh[a-z]_|github_pat_|AKIA|ASIA|AIza|eyJ|hf_|EAA|-----BEGIN)")
+_LONG_RUN = re.compile(r"[A-Za-z0-9]{20,}")
+
+
+def slug(value: str) -> str:
+    """Lower-case letters, digits and dashes: `site-desk`."""
+    return _fits(_SLUG, value, "must be lower-case letters, digits and dashes, 63 at most, like 'site-desk'")
+
+
+def identifier(value: str) -> str:
+    """Lower-case letters, digits and underscores: `delay_damages`."""
+    return _fits(_IDENTIFIER, value, "must be lower-case letters, digits and underscores, like 'due_date'")
+
+
+def record_key(value: str) -> str:
+    """What a record is called in its own system: `CO-014`."""
+    return _fits(_RECORD_KEY, value, "must be letters, digits, dots, dashes and underscores, like 'CO-014'")
+
+
+def document_key(value: str) -> str:
+    """A document's path below `documents/`, with its ending."""
+    return _fits(
+        _DOCUMENT_KEY, value, "must be letters, digits, dashes, dots and underscores and end in .md, .txt or .eml"
+    )
+
+
+def reference(value: str) -> str:
+    """A record, as `type/key`."""
+    type_key, _, key = value.partition("/")
+    if not (_IDENTIFIER.fullmatch(type_key) and _RECORD_KEY.fullmatch(key)):
+        raise ValueError("must name a record as type/key, like 'contract/C-1'")
+    return value
+
+
+def language(value: str) -> str:
+    """A language tag, perhaps with script and region: `en`, `hi`, `zh-Hant-TW`."""
+    return _fits(_LANGUAGE, value, "must be a language tag like 'en', 'hi' or 'pt-BR'")
+
+
+def app(value: str) -> str:
+    """A Gupshup app name; it is part of the routing key."""
+    return _fits(_APP, value, "must be the app's name: letters, digits, dashes and underscores")
+
+
+def phone(value: str) -> str:
+    """A phone number as Gupshup writes a source: country code and number, digits only."""
+    return _fits(_PHONE, value, "must be country code and number, 8 to 15 digits in quotes, like '447700900123'")
+
+
+def host(value: str) -> str:
+    """A host name without scheme, port or path."""
+    return _fits(_HOST, value, "must be a host name in lower case, without https:// and path, like 'chat.example.com'")
+
+
+def moment(value: str) -> str:
+    """An ISO date, with a time when there is one; empty when unknown."""
+    problem = "must be an ISO date or time, like 2026-02-17 or 2026-02-17T09:30"
+    _fits(_MOMENT, value, problem) if value else None
+    try:
+        datetime.fromisoformat(value or "2000-01-01")
+    except ValueError:
+        raise ValueError(problem) from None
+    return value
+
+
+def scalar(value: object) -> object:
+    """Text, a number, true or false: what a property of a record may be."""
+    if isinstance(value, str | int | float):
+        return value
+    raise ValueError("must be text, a number, true or false")
+
+
+def one_of(value: object, options: Sequence[str]) -> str:
+    """One of a few words."""
+    if isinstance(value, str) and value in options:
+        return value
+    raise ValueError(f"must be one of {', '.join(options)}{meant(str(value), options)}")
+
+
+def secret_reference(value: str) -> str:
+    """Where the secret store keeps a secret: `parlour/tenants/<tenant>/<name>`.
+
+    What looks like the secret itself is refused without being repeated: problems end up in logs.
+    """
+    path = bool(_SECRET_PATH.fullmatch(value))
+    if not path or any(_KNOWN_VALUES.match(part) or _random(part) for part in value.split("/")):
+        raise ValueError(
+            "must say where the secret store keeps it, like 'parlour/tenants/acme/gupshup', never the value itself"
+            "; if this was a real secret, replace it: it has been in a file"
+        )
+    return value
+
+
+def meant(value: str, options: Iterable[str]) -> str:
+    """`; did you mean 'x'?` when something among `options` is spelt much like `value`, else nothing."""
+    return "".join(f"; did you mean '{near}'?" for near in nearest(value, options))
+
+
+def nearest(value: str, options: Iterable[str]) -> list[str]:
+    """The option that is spelt most like `value`, if any is much like it."""
+    return difflib.get_close_matches(value, list(options), n=1, cutoff=0.6)
+
+
+def listed(options: Iterable[str], most: int = 12) -> str:
+    """The options in order, `most` of them, for a message."""
+    names = sorted(options)
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return (", ".join(names[:most]) + more) or "none"
+
+
+def _random(part: str) -> bool:
+    """Whether a long run of letters and digits mixes them as keys and hashes do."""
+    return any(
+        sum(character.isdigit() for character in run) >= 4 and any(character.isalpha() for character in run)
+        for run in _LONG_RUN.findall(part)
+    )
+
+
+def _fits(pattern: re.Pattern[str], value: str, problem: str) -> str:
+    if pattern.fullmatch(value) is None:
+        raise ValueError(problem)
+    return value
