@@ -1,0 +1,77 @@
+"""An embedder that counts, and an operator with a tenant to make."""
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
+from uuid import UUID
+
+import pytest
+
+from local.database import APP, Cluster
+from parlour.infra.postgres import Database, connector
+from parlour.infra.queries import Query
+from parlour.packs.apply import Applied, apply
+from parlour.packs.validate import validate
+from parlour.principal import Principal
+from parlour.tenancy import roles
+
+type Apply = Callable[[Mapping[str, str]], Applied]
+
+
+class CountingEmbedder:
+    """Vectors made from a text's hash; remembers every text it was given."""
+
+    model = "hash"
+    dimensions = 8
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def embed(self, texts: Sequence[str], /) -> list[list[float]]:
+        self.texts += texts
+        return [[byte / 255 for byte in hashlib.sha256(text.encode()).digest()[:8]] for text in texts]
+
+
+@pytest.fixture
+def embedder() -> CountingEmbedder:
+    return CountingEmbedder()
+
+
+@pytest.fixture
+def operator(now: datetime, new_id: Callable[[datetime], UUID]) -> Principal:
+    return roles.operator(new_id(now))
+
+
+@pytest.fixture
+def apply_pack(
+    database: Database,
+    embedder: CountingEmbedder,
+    operator: Principal,
+    now: datetime,
+    new_id: Callable[[datetime], UUID],
+) -> Apply:
+    """Validate files and apply them as the operator of one tenant."""
+    return lambda files: apply(operator, database, embedder, validate(files), now, new_id)
+
+
+@pytest.fixture
+def count(database: Database) -> Callable[[Principal, str], int]:
+    """How many rows a tenant has in a table."""
+
+    def rows(principal: Principal, table: str) -> int:
+        with database.transaction(principal) as tx:
+            return int(
+                tx.value(Query("test.count", "-", f"SELECT count(*) FROM {table} WHERE tenant_id = current_tenant()"))
+            )
+
+    return rows
+
+
+@pytest.fixture
+def cluster_copy(cluster: Cluster, template: str) -> Iterator[Database]:
+    """Another deployment's database."""
+    cluster.create("test_elsewhere", template)
+    database = Database(connector(cluster.parameters("test_elsewhere", APP, "app")))
+    yield database
+    database.close()
+    cluster.drop("test_elsewhere")

@@ -1,0 +1,133 @@
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+
+from parlour.infra.errors import Forbidden, NotFound
+from parlour.infra.postgres import Database
+from parlour.packs import folder
+from parlour.packs.apply import apply
+from parlour.packs.export import export
+from parlour.packs.validate import validate
+from parlour.principal import Principal
+from parlour.tenancy import roles
+from tests.integration.packs.conftest import Apply, CountingEmbedder
+from tests.unit.packs.sample import SMALL, edited, without
+
+type NewId = Callable[[datetime], UUID]
+
+EXAMPLE = Path("packs/construction")
+
+
+@pytest.mark.parametrize("files", [SMALL, folder.read(EXAMPLE)], ids=["small", "example"])
+def test_an_export_says_what_the_pack_said(
+    files: dict[str, str], apply_pack: Apply, database: Database, operator: Principal
+) -> None:
+    apply_pack(files)
+
+    given_back = export(operator, database)
+
+    assert without_tools(given_back) == without_tools({path: given_back[path] for path in files})
+    before, after = validate(files), validate(given_back)
+    assert after.documents == before.documents
+    assert after.humans == before.humans
+    assert after.teams == before.teams
+    assert after.agents == before.agents
+    assert after.bindings == before.bindings
+    assert after.entity_types == before.entity_types
+    assert after.tenant == before.tenant
+    assert {key: record.properties for key, record in after.records.items()} == {
+        key: record.properties for key, record in before.records.items()
+    }
+
+
+def without_tools(files: dict[str, str]) -> dict[str, str]:
+    """Tools that Parlour brings along are in an export also when no file defined them."""
+    return {path: text for path, text in files.items() if not path.startswith("tools/")}
+
+
+@pytest.mark.parametrize("files", [SMALL, folder.read(EXAMPLE)], ids=["small", "example"])
+def test_applying_an_export_changes_nothing_and_exporting_again_gives_the_same_bytes(
+    files: dict[str, str], apply_pack: Apply, database: Database, operator: Principal, embedder: CountingEmbedder
+) -> None:
+    apply_pack(files)
+    first = export(operator, database)
+    embedder.texts.clear()
+
+    again = apply_pack(first)
+
+    assert not again.changed
+    assert embedder.texts == []
+    assert export(operator, database) == first
+
+
+def test_an_export_moves_to_another_deployment_unchanged(
+    apply_pack: Apply, database: Database, operator: Principal, cluster_copy: Database, now: datetime, new_id: NewId
+) -> None:
+    apply_pack(SMALL)
+    files = export(operator, database)
+    elsewhere = roles.operator(new_id(now))
+
+    apply(elsewhere, cluster_copy, CountingEmbedder(), validate(files), now, new_id)
+
+    assert export(elsewhere, cluster_copy) == files
+
+
+AWKWARD = (
+    'yes: "no" # not a comment\n\n  indented, trailing \n- x: [1, {2\n\ttab, ünï, क्रेन, 🏗️, \u2028, and a % sign\n'
+    "...\n---\n!!tag &a *b"
+)
+
+
+def test_awkward_texts_come_back_as_they_were(apply_pack: Apply, database: Database, operator: Principal) -> None:
+    escapes = {'"': r"\"", "\n": r"\n", "\t": r"\t", "\u2028": r"\L"}
+    quoted = '"' + "".join(escapes.get(character, character) for character in AWKWARD) + '"'
+    files = edited("humans/mira.yaml", "You are Mira. You help at the gate.", quoted)
+    files["documents/awkward.md"] = f"---\ntitle: 'yes'\n---\n\n\n{AWKWARD}\n\n"
+
+    apply_pack(files)
+    given_back = validate(export(operator, database))
+
+    assert given_back.humans["mira"].identity == AWKWARD
+    assert given_back.documents["awkward.md"] == validate(files).documents["awkward.md"]
+    assert not apply_pack(export(operator, database)).changed
+
+
+def test_a_binding_that_is_switched_off_is_left_out(apply_pack: Apply, database: Database, operator: Principal) -> None:
+    apply_pack(SMALL)
+    apply_pack(without("bindings/front.yaml"))
+
+    files = export(operator, database)
+
+    assert "bindings/front.yaml" not in files
+    assert not apply_pack(files).changed
+
+
+def test_what_is_above_the_principals_clearance_is_left_out_with_what_refers_to_it(
+    apply_pack: Apply, database: Database, operator: Principal, now: datetime, new_id: NewId
+) -> None:
+    files = SMALL | {"documents/yard.md": "---\ntitle: Yard\nentity: site/S-2\n---\n\nQuiet.\n"}
+    apply_pack(files)
+    admin = Principal(operator.tenant_id, "member", UUID(int=7), frozenset({"admin"}), clearance=2)
+
+    shown = export(admin, database)
+
+    assert "documents/notes/keys.txt" not in shown
+    assert "documents/yard.md" not in shown
+    assert "S-2" not in shown["entities/site.yaml"]
+    assert not apply(admin, database, CountingEmbedder(), validate(shown), now, new_id).changed
+    assert "documents/yard.md" in export(operator, database)
+
+
+def test_only_administrators_export(apply_pack: Apply, database: Database, operator: Principal) -> None:
+    apply_pack(SMALL)
+
+    with pytest.raises(Forbidden):
+        export(Principal(operator.tenant_id, "member", UUID(int=7), frozenset({"viewer"}), 3), database)
+
+
+def test_a_tenant_that_does_not_exist_has_no_pack(database: Database, operator: Principal) -> None:
+    with pytest.raises(NotFound):
+        export(operator, database)

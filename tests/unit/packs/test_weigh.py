@@ -1,0 +1,31 @@
+from pathlib import Path
+
+from parlour.packs import built_in, weigh
+from parlour.packs.folder import read
+from parlour.packs.validate import validate
+from tests.unit.packs.sample import SMALL, edited
+
+
+def words(text: str) -> int:
+    return len(text.split())
+
+
+def test_a_binding_within_its_profile_is_no_problem() -> None:
+    assert list(weigh.problems(validate(SMALL), words)) == []
+
+
+def test_a_tier_that_is_too_long_is_named_with_its_size() -> None:
+    pack = validate(edited("humans/mira.yaml", "You help at the gate.", "Well. " * 1_000))
+
+    (problem,) = weigh.problems(pack, lambda text: 4 * words(text))
+
+    assert problem.file == "bindings/front.yaml"
+    assert "3500 are the most" in problem.message
+    assert "human 40" in problem.message
+    assert "team 4" not in problem.message
+
+
+def test_the_example_pack_fits_with_a_generous_measure() -> None:
+    pack = built_in.added(validate(read(Path("packs/construction"))))
+
+    assert list(weigh.problems(pack, lambda text: len(text) // 2)) == []
