@@ -1,6 +1,6 @@
 """The real PostgreSQL that every database test runs on: one cluster, one migrated template, a clone per test."""
 
-import os
+import tempfile
 import uuid
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -19,13 +19,17 @@ _APP_PASSWORD = "app"
 
 
 @pytest.fixture(scope="session")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """A cluster of this test process's own."""
-    folder = tmp_path_factory.mktemp("postgres")
-    _let_the_server_user_in(folder)
-    running = Cluster(folder / "data")
-    yield running
-    running.stop()
+def cluster() -> Iterator[Cluster]:
+    """A cluster of this test process's own.
+
+    Not under pytest's own folder: every new run makes that one private to its user again, and as root the server
+    runs as another user, who is then shut out of the middle of a test.
+    """
+    with tempfile.TemporaryDirectory(prefix="parlour-") as folder:
+        Path(folder).chmod(0o755)
+        running = Cluster(Path(folder) / "data")
+        yield running
+        running.stop()
 
 
 @pytest.fixture(scope="session")
@@ -73,10 +77,3 @@ def now() -> datetime:
 @pytest.fixture
 def new_id() -> Callable[[datetime], uuid.UUID]:
     return uuid7
-
-
-def _let_the_server_user_in(folder: Path) -> None:
-    """The server does not run as root; when we do, its user must be able to walk to the folder."""
-    for parent in [folder, *folder.parents]:
-        if os.access(parent, os.W_OK) and parent.stat().st_uid == os.getuid() and parent != parent.parent:
-            parent.chmod(parent.stat().st_mode | 0o755)

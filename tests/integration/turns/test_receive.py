@@ -10,7 +10,7 @@ from parlour.infra.errors import NotFound, QueueUnavailable
 from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database
 from parlour.tenancy import tenants
-from tests.integration.turns.conftest import PHONE, Desk
+from tests.desk import PHONE, Desk
 
 
 def test_a_first_message_makes_user_identity_session_and_message(desk: Desk) -> None:

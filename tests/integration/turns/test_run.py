@@ -13,7 +13,7 @@ from parlour.infra.jsonable import JsonObject, canonical
 from parlour.infra.postgres import Database
 from parlour.tenancy import tenants
 from parlour.turns import polite
-from tests.integration.turns.conftest import PHONE, Desk, says, searches
+from tests.desk import PHONE, Desk, says, searches
 
 
 def replies(desk: Desk) -> list[object]:

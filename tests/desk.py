@@ -1,4 +1,4 @@
-"""A tenant with the example pack, a scripted model, and the turns of its sessions."""
+"""A tenant with the example pack, a scripted model, and the turns of its sessions: what tests of whole rooms use."""
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 from uuid import UUID
-
-import pytest
 
 from parlour.channels.envelope import Envelope
 from parlour.infra.ids import uuid7
@@ -168,8 +166,8 @@ class Desk:
             return tx._connection.execute(statement.encode()).fetchall()
 
 
-@pytest.fixture
-def desk(database: Database, now: datetime) -> Desk:
+def open_desk(database: Database, now: datetime) -> Desk:
+    """The example pack, applied to a new tenant."""
     tenant_id = uuid7(now)
     pack = validate(folder.read(Path("packs/construction")))
     apply(roles.operator(tenant_id), database, WordEmbedder(), pack, now, uuid7)
