@@ -19,8 +19,9 @@ from parlour.infra.errors import ProviderRejected, ProviderUnavailable
 _BATCH = 64
 """Texts in one request: at about 250 tokens a text this is far below any provider's limit."""
 
-_TIMEOUT = httpx2.Timeout(10.0, connect=2.0)
-"""Seconds. A search falls back to keywords, so it should not wait long."""
+_SECONDS = 10.0
+"""For one text, and one second more for each further one. A search falls back to keywords, so it should not wait
+long; a model on a busy laptop takes a third of a second for a full text."""
 
 _THREADS = 8
 _LONGEST = 8_000
@@ -105,7 +106,7 @@ class OpenAiCompatibleEmbedder:
         self.dimensions = dimensions
         self._url = f"{base_url.rstrip('/')}/embeddings"
         headers = {"Authorization": f"Bearer {key}"} if key else {}
-        self._client = httpx2.Client(timeout=_TIMEOUT, headers=headers, transport=transport)
+        self._client = httpx2.Client(headers=headers, transport=transport)
 
     def embed(self, texts: Sequence[str], /) -> list[list[float]]:
         """One vector per text, in order."""
@@ -114,7 +115,7 @@ class OpenAiCompatibleEmbedder:
     def _ask(self, batch: Sequence[str]) -> list[list[float]]:
         body = {"model": self.model, "input": [text[:_LONGEST] for text in batch], "encoding_format": "float"}
         try:
-            response = self._client.post(self._url, json=body)
+            response = self._client.post(self._url, json=body, timeout=_patience(len(batch)))
         except httpx2.TransportError as error:
             raise ProviderUnavailable("the embedding service did not answer; it will be tried again") from error
         _check_status(response.status_code)
@@ -124,7 +125,7 @@ class OpenAiCompatibleEmbedder:
 class BedrockRuntime(Protocol):
     """The one call made of boto3's bedrock-runtime client (which may be used from several threads)."""
 
-    def invoke_model(self, **request: Any) -> Any: ...
+    def invoke_model(self, *, modelId: str, body: str) -> Any: ...  # noqa: N803 - the client's own name
 
 
 class BedrockEmbedder:
@@ -152,6 +153,10 @@ class BedrockEmbedder:
         except (BotoCoreError, ValueError, KeyError) as error:
             raise ProviderUnavailable("Bedrock gave no vector; it will be tried again") from error
         return _checked([vector], 1, self.dimensions)[0]
+
+
+def _patience(texts: int) -> httpx2.Timeout:
+    return httpx2.Timeout(_SECONDS + texts - 1, connect=2.0)
 
 
 def _check_status(status: int) -> None:
