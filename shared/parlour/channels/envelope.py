@@ -19,9 +19,10 @@ _LONGEST_BYTES = 64 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Media:
-    """A file somebody sent: where it can be fetched for a while, and what the provider says it is.
+    """Something sent that is not text: where it can be fetched for a while, and what the provider says it is.
 
-    kind is the provider's word: image, file, audio, video, sticker.
+    kind is the provider's word: image, file, audio, video, sticker; also location, contact and whatever comes
+    next, which have no url.
     """
 
     kind: str
@@ -52,7 +53,7 @@ class Envelope:
     to                   our side's routing key: `gupshup:<app>`
     sender               whose phone it is, E.164 with `+`; for a status, the phone our message went to, "" if unsaid
     provider_message_id  of the message itself; for a status, of the message of ours that it is about
-    kind                 text; media; other (a location, a contact, an order: no text to answer); status
+    kind                 text; media (anything that is not text); status; other (a reaction: nobody awaits an answer)
     text                 what they wrote, chose or captioned, cleaned; "" when there is none
     status               how far our message got; "" unless kind is status
     sent_at              when it happened, by the provider's clock
@@ -75,6 +76,11 @@ class Envelope:
     def group(self) -> str:
         """What is kept in order on its way in: one person's traffic with one of our numbers."""
         return f"{self.channel}|{self.to}|{self.sender}"
+
+    @property
+    def problem(self) -> str:
+        """Why our message failed, by the provider's code and words; "" when it did not or nobody said."""
+        return ": ".join(str(self.metadata[name]) for name in ("code", "reason") if name in self.metadata)
 
     @property
     def deduplication(self) -> str:

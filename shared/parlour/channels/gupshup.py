@@ -22,8 +22,11 @@ _LONGEST_ID = 256
 _LONGEST_NOTE = 1024
 """Names, captions and reasons are notes beside the message; longer ones are cut (WhatsApp's own limit of a caption)."""
 
-_MEDIA = frozenset({"image", "file", "audio", "video", "sticker"})
+_CAPTIONED = frozenset({"image", "file", "audio", "video", "sticker"})
 _CHOSEN = frozenset({"button_reply", "list_reply", "quick_reply"})
+_WANTS_NO_ANSWER = frozenset({"reaction", "deleted", "system"})
+"""A thumb or a withdrawal. Any other kind, known or not, is somebody waiting: it is answered as media is."""
+
 _STATUSES = frozenset({"enqueued", "sent", "delivered", "read", "failed"})
 _CLOCK_SKEW = timedelta(days=1)
 _EARLIEST = datetime(2009, 1, 1, tzinfo=UTC)
@@ -93,21 +96,21 @@ def _statuses(event: JsonObject, now: datetime) -> list[Envelope]:
 def _kind(kind: str) -> Kind:
     if kind == "text" or kind in _CHOSEN:
         return "text"
-    return "media" if kind in _MEDIA else "other"
+    return "other" if kind in _WANTS_NO_ANSWER else "media"
 
 
 def _words(kind: str, content: JsonObject) -> str:
     """What the person said: their text, the label of what they chose, or the caption of what they sent."""
-    fields = {"text": ("text",), **dict.fromkeys(_MEDIA, ("caption",)), **dict.fromkeys(_CHOSEN, ("text", "title"))}
+    fields = {"text": ("text",), **dict.fromkeys(_CAPTIONED, ("caption",)), **dict.fromkeys(_CHOSEN, ("text", "title"))}
     found = (content.get(field) for field in fields.get(kind, ()))
     return next((clean(text) for text in found if isinstance(text, str) and text), "")
 
 
 def _media(kind: str, content: JsonObject) -> Media | None:
-    if kind not in _MEDIA:
+    if _kind(kind) != "media":
         return None
     return Media(
-        kind=kind,
+        kind=kind[:_LONGEST_NOTE],
         url=_optional(content, "url"),
         mime_type=_note(content, "contentType"),
         name=_note(content, "name"),

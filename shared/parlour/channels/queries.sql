@@ -34,7 +34,7 @@ UPDATE outbox
 -- the row was given up as unknown in the meantime.
 WITH part AS (
     INSERT INTO outbox_parts (tenant_id, outbox_id, number, provider_message_id, sent_at)
-    VALUES (current_tenant(), %(outbox_id)s, %(number)s, %(provider_message_id)s, %(now)s)
+    SELECT current_tenant(), o.id, %(number)s, %(provider_message_id)s, %(now)s FROM outbox o WHERE o.id = %(outbox_id)s
     ON CONFLICT (tenant_id, outbox_id, number) DO NOTHING
 )
 UPDATE outbox

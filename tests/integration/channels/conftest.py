@@ -85,6 +85,11 @@ class Desk:
         with self.database.transaction(self.principal) as tx:
             _run(tx, _CHANNELS, channels=channels, id=self.session_id)
 
+    def forget(self) -> None:
+        """The person asked to be forgotten: the session goes, and all that hangs on it."""
+        with self.database.transaction(self.principal) as tx:
+            _run(tx, "DELETE FROM sessions WHERE id = %(id)s", id=self.session_id)
+
     def delivery(self, message_id: UUID) -> outbox.Delivery:
         with self.database.transaction(self.principal) as tx:
             found = outbox.delivery(tx, message_id=message_id)

@@ -137,6 +137,8 @@ def test_another_tenant_sees_and_moves_nothing(open_desk: Callable[[], Desk]) ->
         assert store.take(tx, outbox_id) is None
         assert outbox.unsent(tx, session_id=ours.session_id) == []
         assert outbox.delivery(tx, message_id=outbox_id) is None
+        store.part_taken(tx, outbox_id, 2, "gs-of-theirs", theirs.now)
+        store.end(tx, outbox_id, "failed", "not theirs to fail", theirs.now)
     assert ours.delivery(outbox_id).state == "sent"
 
 

@@ -244,6 +244,14 @@ def test_a_reply_that_was_forgotten_is_nobodys_problem(desk: Desk, phone: Phone,
     assert sending(desk, phone, new_id(desk.now)) == Sent("gone", 0)
 
 
+def test_a_reply_that_is_forgotten_while_it_is_sent_is_nobodys_problem_either(desk: Desk, phone: Phone) -> None:
+    outbox_id = desk.reply("Poured on Tuesday.")
+    phone.on_asked = desk.forget
+
+    assert sending(desk, phone, outbox_id) == Sent("sent", 1)
+    assert sending(desk, phone, outbox_id) == Sent("gone", 0)
+
+
 def test_a_connection_that_dies_under_the_call_does_not_forget_what_was_sent(desk: Desk, phone: Phone) -> None:
     outbox_id = desk.reply("Poured on Tuesday.")
     phone.on_asked = lambda: kill_connections(desk)

@@ -99,13 +99,21 @@ def test_every_sort_of_file_is_media(kind: str) -> None:
     assert (envelope.media.kind, envelope.media.name) == (kind, "report.pdf")
 
 
-@pytest.mark.parametrize("kind", ["location", "contact", "order", "reaction", "something_of_next_year"])
-def test_what_we_cannot_read_is_kept_as_other_with_its_type(kind: str) -> None:
+@pytest.mark.parametrize("kind", ["location", "contact", "order", "something_of_next_year"])
+def test_what_we_cannot_read_is_media_without_a_file_so_that_somebody_answers(kind: str) -> None:
     envelope = the_one(a_message(kind, {"longitude": "72.85", "latitude": 19.14, "contacts": [{}]}))
+
+    assert (envelope.kind, envelope.text, envelope.media) == ("media", "", Media(kind, ""))
+    assert envelope.metadata["type"] == kind
+    assert envelope.metadata["latitude"] == "19.14"
+
+
+@pytest.mark.parametrize("kind", ["reaction", "deleted", "system"])
+def test_what_awaits_no_answer_is_other(kind: str) -> None:
+    envelope = the_one(a_message(kind, {"emoji": "👍"}))
 
     assert (envelope.kind, envelope.text, envelope.media) == ("other", "", None)
     assert envelope.metadata["type"] == kind
-    assert envelope.metadata["latitude"] == "19.14"
 
 
 @pytest.mark.parametrize("content", [None, {}, {"text": ""}, {"text": 12}, {"text": "\0"}, {"text": "\ud83d"}])
@@ -150,7 +158,9 @@ def test_a_failure_says_why() -> None:
 
     assert envelope.status == "failed"
     assert envelope.metadata == {"code": "470", "reason": "Message failed: outside of the 24 hour window"}
+    assert envelope.problem == "470: Message failed: outside of the 24 hour window"
     assert envelope.provider_message_id == "wamid.1"
+    assert the_one(an_event("failed")).problem == ""
 
 
 @pytest.mark.parametrize(
