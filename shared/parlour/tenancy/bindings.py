@@ -4,6 +4,7 @@ from uuid import UUID
 
 from parlour.infra.postgres import Transaction
 from parlour.tenancy import store
+from parlour.tenancy.labels import is_identifier
 from parlour.tenancy.persona import Agent, Binding, Human, Persona, Team
 from parlour.tenancy.records import Tenant
 
@@ -33,7 +34,7 @@ def by_id(tx: Transaction, binding_id: UUID) -> Binding | None:
 
 def by_slug(tx: Transaction, slug: str) -> Binding | None:
     """One binding by the name its pack gives it, active or not; any text is safe."""
-    return store.binding_by_slug(tx, slug) if slug.isprintable() else None
+    return store.binding_by_slug(tx, slug) if is_identifier(slug) else None
 
 
 def list_active(tx: Transaction) -> list[Binding]:

@@ -15,7 +15,7 @@ _BYTES = 256 * 1024
 
 
 class JsonFetch:
-    """GET over one client that is opened when first needed."""
+    """GET with a client per document: an issuer is read once an hour. The environment's proxies are not used."""
 
     def __init__(
         self, transport: httpx2.BaseTransport | None = None, clock: Callable[[], float] = time.monotonic

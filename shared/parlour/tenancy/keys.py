@@ -20,8 +20,9 @@ from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
 from parlour.tenancy import audit, store
+from parlour.tenancy.labels import check_label
 from parlour.tenancy.records import Key
-from parlour.tenancy.roles import check_grant, check_label, require
+from parlour.tenancy.roles import check_grant, require
 
 __all__ = ["CreatedKey", "Key", "Presented", "all_of", "create", "presented", "revoke"]
 

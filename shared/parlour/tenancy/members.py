@@ -10,8 +10,9 @@ from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
 from parlour.tenancy import audit, store
+from parlour.tenancy.labels import check_identifier, check_label
 from parlour.tenancy.records import Member
-from parlour.tenancy.roles import check_grant, check_label, require
+from parlour.tenancy.roles import check_grant, require
 
 __all__ = ["Member", "add", "all_of", "change"]
 
@@ -36,8 +37,8 @@ def add(
     member = store.add_member(
         tx,
         member_id=new_id(now),
-        issuer=check_label("issuer", issuer),
-        subject=check_label("subject", subject),
+        issuer=check_identifier("issuer", issuer),
+        subject=check_identifier("subject", subject),
         display_name=check_label("display_name", display_name),
         roles=sorted(set(roles)),
         clearance=clearance,

@@ -8,6 +8,7 @@ from parlour.infra.ids import NewId
 from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
 from parlour.tenancy import store
+from parlour.tenancy.labels import readable
 from parlour.tenancy.records import Contact, Session, User
 
 __all__ = [
@@ -39,13 +40,14 @@ def contact(
 
     One statement: the identity, the user with that number and the one main session of user and binding are found
     or made, safely against the same person's message arriving elsewhere at the same moment. It also marks the
-    session as active, which locks its row: what the transaction stores after it is in order of commit.
+    session as active, which locks its row: what the transaction stores after it is in order of commit. Of the
+    display name, which the provider sends, only what is readable is kept.
     """
     return store.contact(
         tx,
         channel=channel,
         address=address,
-        display_name=display_name,
+        display_name=readable(display_name),
         binding_id=binding_id,
         user_id=new_id(now),
         identity_id=new_id(now),

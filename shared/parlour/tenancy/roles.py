@@ -9,8 +9,6 @@ from parlour.principal import PUBLIC, RESTRICTED, Principal
 ROLES = frozenset({"admin", "viewer"})
 """admin changes configuration and holds every other role; viewer reads what an operator sees."""
 
-_LONGEST_LABEL = 200
-
 
 def operator(tenant_id: UUID) -> Principal:
     """Whoever runs the deployment, acting inside one tenant."""
@@ -36,11 +34,3 @@ def check_grant(principal: Principal, roles: Collection[str], clearance: int) ->
         raise InvalidRequest(f"clearance: use a number from {PUBLIC} (public) to {RESTRICTED} (restricted)")
     if clearance > principal.clearance:
         raise Forbidden(f"your own clearance is {principal.clearance}; nobody grants more than they have")
-
-
-def check_label(field: str, text: str) -> str:
-    """`text` without spaces around it, if people can read it; InvalidRequest names the field if not."""
-    label = text.strip()
-    if not label or len(label) > _LONGEST_LABEL or not label.isprintable():
-        raise InvalidRequest(f"{field}: write 1 to {_LONGEST_LABEL} printable characters")
-    return label

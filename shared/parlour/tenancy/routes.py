@@ -7,15 +7,13 @@ the database lets a key be written only by the tenant it leads to.
 from collections.abc import Collection
 from uuid import UUID
 
-from parlour.infra.errors import Conflict, InvalidRequest
+from parlour.infra.errors import Conflict
 from parlour.infra.postgres import Transaction
 from parlour.tenancy import store
+from parlour.tenancy.labels import check_identifier, is_identifier
 from parlour.tenancy.records import Route
 
 __all__ = ["Route", "claim", "gupshup_key", "mine", "release_missing", "resolve", "tenant_key", "web_key"]
-
-_LONGEST = 255
-"""Characters; a host name has 253 at most."""
 
 
 def tenant_key(slug: str) -> str:
@@ -37,7 +35,7 @@ def web_key(host: str) -> str:
 
 def resolve(tx: Transaction, key: str) -> Route | None:
     """Where `key` leads. Works in a transaction without a tenant and in any tenant's; any text is safe."""
-    return store.route(tx, key) if key.isprintable() else None
+    return store.route(tx, key) if is_identifier(key) else None
 
 
 def claim(tx: Transaction, key: str, binding_id: UUID | None) -> None:
@@ -45,8 +43,7 @@ def claim(tx: Transaction, key: str, binding_id: UUID | None) -> None:
 
     Raises Conflict when another tenant holds the key, InvalidRequest for a text that cannot be one.
     """
-    if not key.isprintable() or len(key) > _LONGEST:
-        raise InvalidRequest(f"routing key: write {_LONGEST} printable characters at most")
+    check_identifier("routing key", key)
     if store.claim_route(tx, key, binding_id) is None:
         raise Conflict(f"the routing key {key} belongs to another tenant; choose another or have it released there")
 

@@ -9,8 +9,9 @@ from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database, Transaction
 from parlour.principal import Principal
 from parlour.tenancy import audit, routes, store, versions
+from parlour.tenancy.labels import check_label
 from parlour.tenancy.records import Status, Tenant
-from parlour.tenancy.roles import check_label, require
+from parlour.tenancy.roles import require
 
 __all__ = ["Status", "Tenant", "by_slug", "create", "get", "is_slug", "set_status", "update"]
 

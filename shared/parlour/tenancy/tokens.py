@@ -14,6 +14,7 @@ import jwt
 
 from parlour.infra.errors import Unauthenticated
 from parlour.infra.jsonable import JsonObject
+from parlour.tenancy.labels import is_identifier
 
 LEEWAY = timedelta(seconds=30)
 """How far the clocks of issuer and deployment may be apart."""
@@ -74,9 +75,9 @@ def check_times(claims: Mapping[str, object], now: datetime) -> None:
 
 
 def text_claim(claims: Mapping[str, object], name: str) -> str:
-    """A claim that must be 1 to 255 printable characters (what OpenID Connect allows a subject)."""
+    """A claim that must be an identifier: 1 to 255 printable characters."""
     value = claims.get(name)
-    if not isinstance(value, str) or not 1 <= len(value) <= 255 or not value.isprintable():
+    if not isinstance(value, str) or not is_identifier(value):
         raise Unauthenticated(reason=f"claim_{name}")
     return value
 

@@ -200,10 +200,10 @@ def test_the_operator_is_told_when_there_is_no_such_tenant(acme: Firm, call: Cal
         call(OPERATOR_KEY)
 
 
-@pytest.mark.parametrize("bearer", [OPERATOR_KEY[:-1], OPERATOR_KEY + "x", OPERATOR_KEY.upper(), "é", "x"])
-def test_nothing_but_the_operators_key_is_the_operators(acme: Firm, call: Caller, sign_in: SignIn, bearer: str) -> None:
-    refused(call, bearer, "acme")
-    assert not sign_in.is_operator(Credentials(f"Bearer {bearer}", "acme"))
+def test_nothing_but_the_operators_key_is_the_operators(acme: Firm, call: Caller, sign_in: SignIn) -> None:
+    for bearer in (OPERATOR_KEY[:-1], OPERATOR_KEY + "x", OPERATOR_KEY.upper(), "é", "x"):
+        refused(call, bearer, "acme")
+        assert not sign_in.is_operator(Credentials(f"Bearer {bearer}", "acme"))
 
 
 def test_the_operator_is_known_before_there_is_a_tenant(sign_in: SignIn) -> None:
@@ -211,13 +211,13 @@ def test_the_operator_is_known_before_there_is_a_tenant(sign_in: SignIn) -> None
     assert not sign_in.is_operator(Credentials("", ""))
 
 
-@pytest.mark.parametrize("secret", ["", " ", "\n", "short", "x" * 31])
-def test_a_short_operator_secret_lets_nobody_in(database: Database, acme: Firm, issuer: str, secret: str) -> None:
-    weak = SignIn(Issuers([], "parlour", JsonFetch()), lambda: TOKEN_SECRET, lambda: secret)
-    credentials = Credentials(f"Bearer {secret.strip() or 'x'}", "acme")
-    assert not weak.is_operator(credentials)
-    with pytest.raises(Unauthenticated):
-        weak.authenticate(credentials, database, NOW)
+def test_a_short_operator_secret_lets_nobody_in(database: Database, acme: Firm) -> None:
+    for secret in ("", " ", "\n", "short", "x" * 31):
+        weak = SignIn(Issuers([], "parlour", JsonFetch()), lambda: TOKEN_SECRET, secret.__str__)
+        credentials = Credentials(f"Bearer {secret.strip() or 'x'}", "acme")
+        assert not weak.is_operator(credentials)
+        with pytest.raises(Unauthenticated):
+            weak.authenticate(credentials, database, NOW)
 
 
 def test_a_visitor_signs_in_with_the_token_they_were_given(

@@ -4,7 +4,7 @@ import pytest
 
 from parlour.infra.errors import Forbidden, InvalidRequest
 from parlour.principal import Principal
-from parlour.tenancy.roles import check_grant, check_label, operator, require
+from parlour.tenancy.roles import check_grant, operator, require
 
 TENANT = UUID(int=1)
 ADMIN = Principal(TENANT, "member", UUID(int=2), frozenset({"admin"}), clearance=2)
@@ -45,13 +45,3 @@ def test_a_viewer_grants_nothing() -> None:
 def test_what_does_not_exist_cannot_be_granted(roles: list[str], clearance: int) -> None:
     with pytest.raises(InvalidRequest):
         check_grant(operator(TENANT), roles, clearance)
-
-
-def test_a_label_loses_the_spaces_around_it() -> None:
-    assert check_label("name", "  Site office ") == "Site office"
-
-
-@pytest.mark.parametrize("text", ["", "   ", "a\x00b", "a\ud800", "line\nline", "x" * 201])
-def test_a_label_that_nobody_can_read_is_refused_by_its_field(text: str) -> None:
-    with pytest.raises(InvalidRequest, match="name"):
-        check_label("name", text)
