@@ -1,0 +1,90 @@
+"""Who is calling, and what an endpoint of theirs works with."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import Depends, Request
+
+from parlour.api.services import Services
+from parlour.infra.errors import NotFound
+from parlour.infra.postgres import Transaction
+from parlour.principal import Principal
+from parlour.tenancy import people, roles
+from parlour.tenancy.sign_in import Credentials, SignedIn
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Somebody who signed in, for the length of one request; `now` is the moment it came."""
+
+    services: Services
+    signed_in: SignedIn
+    now: datetime
+
+    @property
+    def principal(self) -> Principal:
+        return self.signed_in.principal
+
+    @contextmanager
+    def transaction(self) -> Iterator[Transaction]:
+        """A transaction as the caller's tenant, on a database of its own."""
+        with self.services.connections.rent() as database, database.transaction(self.principal) as tx:
+            yield tx
+
+    def check_token(self, session_id: UUID) -> None:
+        """A visitor's token is good for the session it was issued with; NotFound for any other."""
+        visitor = self.signed_in.visitor
+        if visitor and visitor.session_id not in {None, session_id}:
+            raise NotFound("this token was issued for another session; open one with POST /v1/sessions")
+
+    def check_session(self, tx: Transaction, session_id: UUID) -> None:
+        """Whether the caller may read that session: its own visitor, or a viewer of the tenant; else NotFound."""
+        self.check_token(session_id)
+        people.session_of(self.principal, tx, session_id)
+
+
+def services(request: Request) -> Services:
+    """What the app was created with."""
+    found: Services = request.app.state.services
+    return found
+
+
+AnyServices = Annotated[Services, Depends(services)]
+
+
+def credentials(request: Request) -> Credentials:
+    """The two headers that say who is calling."""
+    return Credentials(request.headers.get("authorization", ""), request.headers.get("parlour-tenant", ""))
+
+
+GivenCredentials = Annotated[Credentials, Depends(credentials)]
+
+
+def caller(found: AnyServices, given: GivenCredentials) -> Caller:
+    """Sign the caller in, or refuse."""
+    now = found.clock()
+    with found.connections.rent() as database:
+        return Caller(found, found.sign_in.authenticate(given, database, now), now)
+
+
+AnyCaller = Annotated[Caller, Depends(caller)]
+
+
+def viewer(calling: AnyCaller) -> Caller:
+    """A caller who may read what an operator of the tenant sees."""
+    roles.require(calling.principal, "viewer")
+    return calling
+
+
+def admin(calling: AnyCaller) -> Caller:
+    """A caller who may change the tenant's configuration."""
+    roles.require(calling.principal, "admin")
+    return calling
+
+
+Viewer = Annotated[Caller, Depends(viewer)]
+Admin = Annotated[Caller, Depends(admin)]

@@ -1,0 +1,27 @@
+"""The API as a FastAPI application: the same one under a web server and inside a Lambda."""
+
+from fastapi import FastAPI
+
+from parlour.api import problems
+from parlour.api.edge import MESSAGE_BYTES, Edge
+from parlour.api.routes import configuration, console, people, sessions, turns
+from parlour.api.services import Services
+
+
+def create_app(services: Services) -> FastAPI:
+    """Every endpoint over `services`. Pages of documentation that load scripts from elsewhere are left out."""
+    app = FastAPI(
+        title="Parlour",
+        summary="Conversations with grounded, cited agents.",
+        openapi_url="/v1/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    app.state.services = services
+    problems.install(app)
+    app.add_middleware(Edge)
+    for topic in (sessions, turns, configuration, people, console):
+        app.include_router(topic.router, max_body_size=MESSAGE_BYTES)
+    app.mount("/console", console.pages())
+    return app

@@ -1,0 +1,48 @@
+"""Databases to rent: a connection belongs to one thread at a time, and endpoints run on many."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from parlour.infra.postgres import Database
+
+_KEPT = 8
+"""Idle connections that are kept: what a few people at work on a laptop use at once."""
+
+
+class Connections:
+    """Rents out databases, the one that came back last first, and opens another when none is idle.
+
+    `kept` is how many idle ones stay open; 0 closes each when it comes back, which lets a database pause.
+    """
+
+    def __init__(self, open_database: Callable[[], Database], kept: int = _KEPT) -> None:
+        self._open = open_database
+        self._kept = kept
+        self._idle: list[Database] = []
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def rent(self) -> Iterator[Database]:
+        """A database that nobody else uses until the block ends."""
+        with self._lock:
+            database = self._idle.pop() if self._idle else self._open()
+        try:
+            yield database
+        finally:
+            self._take_back(database)
+
+    def close(self) -> None:
+        """Let go of every idle connection."""
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for database in idle:
+            database.close()
+
+    def _take_back(self, database: Database) -> None:
+        with self._lock:
+            room = len(self._idle) < self._kept
+            if room:
+                self._idle.append(database)
+        if not room:
+            database.close()

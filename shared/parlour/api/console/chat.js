@@ -1,0 +1,272 @@
+// The conversation with one binding on the web.
+
+import { Problem, call, events, newId } from "./api.js";
+import { autogrow, byId, h, notice, sendOnEnter, stickToEnd } from "./dom.js";
+import { Reply } from "./reply.js";
+import { remembered, remember, forget } from "./kept.js";
+
+const SAMPLES = ["What can you help me with?", "What happened most recently?"];
+const SLOW = 20_000;
+const GIVE_UP = 300_000;
+
+export class Chat {
+  /** `settings` is console/settings.json; `onTurn` is called whenever a turn has ended. */
+  constructor(settings, onTurn) {
+    this.settings = settings;
+    this.onTurn = onTurn;
+    this.log = byId("log");
+    this.form = byId("chat-form");
+    this.say = byId("say");
+    this.fit = autogrow(this.say);
+    this.toEnd = stickToEnd(this.log);
+    sendOnEnter(this.say, this.form);
+    this.form.addEventListener("submit", (event) => { event.preventDefault(); this.submit(); });
+    byId("restart").addEventListener("click", () => this.restart());
+    byId("binding").addEventListener("change", (event) => this.choose(settings.bindings[event.target.selectedIndex]));
+    this.reset();
+  }
+
+  async start() {
+    const { bindings } = this.settings;
+    byId("binding").replaceChildren(...bindings.map((binding) => h("option", {}, binding.name)));
+    byId("picker").hidden = bindings.length < 2;
+    byId("chat-title").classList.toggle("hidden-label", bindings.length > 1);
+    if (!bindings.length) return this.nobody();
+    const kept = remembered();
+    const index = Math.max(0, bindings.findIndex((one) => one.tenant === kept?.tenant && one.slug === kept?.slug));
+    byId("binding").selectedIndex = index;
+    this.show(bindings[index]);
+    if (kept?.slug === bindings[index].slug) await this.resume(kept.session);
+  }
+
+  reset() {
+    this.following?.abort();
+    this.following = null;
+    this.session = null;
+    this.number = 0;
+    this.reply = null;
+    this.pending = new Map();
+  }
+
+  choose(binding) {
+    this.reset();
+    forget();
+    this.show(binding);
+    this.say.focus();
+  }
+
+  restart() {
+    this.choose(this.binding);
+  }
+
+  show(binding) {
+    this.binding = binding;
+    notice(byId("chat-notice"), "");
+    byId("restart").hidden = true;
+    byId("chat-title").textContent = binding.name;
+    this.say.placeholder = `Write to ${binding.name}`;
+    this.log.replaceChildren(this.welcome());
+  }
+
+  welcome() {
+    const samples = this.binding.samples?.length ? this.binding.samples : SAMPLES;
+    const chips = samples.slice(0, 4).map((text) => h("button", { class: "chip", type: "button", on: { click: () => this.send(text) } }, text));
+    const greeting = this.binding.greeting || "Ask in your own words. Answers cite the documents they come from.";
+    return h("div", { class: "welcome" }, mark(), h("h2", {}, `Talk to ${this.binding.name}`), h("p", { class: "greeting" }, greeting), h("div", { class: "chips" }, ...chips));
+  }
+
+  nobody() {
+    this.say.disabled = true;
+    this.form.hidden = true;
+    this.log.replaceChildren(h("div", { class: "welcome" }, mark(), h("h2", {}, "Nobody is at this address yet"),
+      h("p", { class: "greeting" }, "Apply a pack that has a binding on the web, or open this page at the host that a binding names, and it will be here.")));
+  }
+
+  submit() {
+    const text = this.say.value.trim();
+    if (!text || this.say.disabled) return;
+    this.say.value = "";
+    this.fit();
+    this.send(text);
+  }
+
+  async send(text) {
+    if (this.log.querySelector(".welcome")) this.log.replaceChildren();
+    notice(byId("chat-notice"), "");
+    const bubble = h("p", { class: "said" }, text);
+    this.log.append(bubble);
+    this.toEnd(true);
+    await this.post(bubble, text, newId());
+  }
+
+  async post(bubble, text, clientId) {
+    bubble.classList.remove("failed");
+    bubble.querySelector(".again")?.remove();
+    const mine = this.binding;
+    try {
+      await this.open();
+      if (mine !== this.binding) return;
+      const body = { text, client_message_id: clientId };
+      const taken = await call("POST", `v1/sessions/${this.session.session_id}/messages`, { body, token: this.session.token });
+      this.pending.set(taken.message_id, taken.received_at);
+      this.follow();
+    } catch (error) {
+      if (mine === this.binding) this.unsent(bubble, text, clientId, error);
+    }
+  }
+
+  unsent(bubble, text, clientId, error) {
+    if (error.status === 401 || error.status === 404) this.expired();
+    const again = h("button", { class: "again", type: "button", on: { click: () => this.post(bubble, text, clientId) } }, "Not sent. Try again");
+    bubble.classList.add("failed");
+    bubble.append(again);
+    notice(byId("chat-notice"), kindly(error));
+  }
+
+  expired() {
+    this.reset();
+    forget();
+  }
+
+  /** A session is opened with the first message, not with the page; two messages at once share one opening. */
+  async open() {
+    if (this.session) return;
+    const { tenant, slug } = this.binding;
+    this.opening ??= call("POST", "v1/sessions", { body: { tenant, binding: slug } }).finally(() => { this.opening = null; });
+    const opened = await this.opening;
+    if (this.binding.slug !== slug || this.session) return;
+    this.session = opened;
+    byId("restart").hidden = false;
+    this.keep();
+  }
+
+  keep() {
+    remember({ tenant: this.binding.tenant, slug: this.binding.slug, session: this.session, number: this.number });
+  }
+
+  async resume(session) {
+    try {
+      const { messages } = await call("GET", `v1/sessions/${session.session_id}/messages`, { token: session.token });
+      if (!messages.length) return forget();
+      this.session = session;
+      this.number = remembered().number;
+      byId("restart").hidden = false;
+      this.log.replaceChildren(...messages.map((message) => this.told(message)));
+      this.toEnd(true);
+      if (messages.at(-1).direction === "inbound") this.await(messages.at(-1));
+    } catch (error) {
+      forget();
+      if (error.status === 0) notice(byId("chat-notice"), kindly(error));
+    }
+  }
+
+  told(message) {
+    if (message.direction === "inbound") return h("p", { class: "said" }, message.text);
+    const reply = new Reply(this.binding.name);
+    reply.settle(message);
+    return reply.element;
+  }
+
+  await(message) {
+    this.pending.set(message.id, message.at);
+    this.follow();
+  }
+
+  async follow() {
+    if (this.following) return;
+    const mine = new AbortController();
+    this.following = mine;
+    this.waiting();
+    try {
+      await this.listen(mine);
+    } catch (error) {
+      if (!mine.signal.aborted) this.lost(error);
+    } finally {
+      clearTimeout(this.slow);
+      clearTimeout(this.late);
+      if (this.following === mine) this.following = null;
+    }
+    if (!mine.signal.aborted && this.pending.size && !this.broken) this.follow();
+  }
+
+  async listen(mine) {
+    this.broken = false;
+    const options = { stream: this.settings.stream, signal: mine.signal };
+    for await (const event of events(this.session, this.number, options)) {
+      this.number = event.number;
+      await this.happened(event);
+      this.keep();
+      if (event.kind === "done" && !this.pending.size) return;
+    }
+  }
+
+  waiting() {
+    this.reply ??= this.begun();
+    clearTimeout(this.slow);
+    clearTimeout(this.late);
+    this.slow = setTimeout(() => this.reply?.doing("Still working on it; this one takes longer than usual"), SLOW);
+    this.late = setTimeout(() => this.lost(new Problem(0, "late", "No answer has come so far. It is kept, and will be here when it does: reload later, or ask again.")), GIVE_UP);
+  }
+
+  begun() {
+    const reply = new Reply(this.binding.name);
+    reply.doing("Reading your message");
+    this.log.append(reply.element);
+    this.toEnd();
+    return reply;
+  }
+
+  async happened(event) {
+    if (event.turn_id !== this.turn) this.answering(event);
+    if (event.kind === "done") return this.finished(event.payload);
+    this.reply ??= this.begun();
+    this.reply.happened(event);
+    this.toEnd();
+  }
+
+  /** A turn answers what had arrived when it began; what came later waits for the next one. */
+  answering(event) {
+    this.turn = event.turn_id;
+    for (const [id, at] of this.pending) if (Date.parse(at) <= Date.parse(event.at)) this.pending.delete(id);
+    this.log.append(...(this.reply ? [this.reply.element] : []));
+  }
+
+  async finished({ message_id: id }) {
+    const reply = this.reply;
+    this.reply = null;
+    try {
+      const { messages } = await call("GET", `v1/sessions/${this.session.session_id}/messages`, { token: this.session.token });
+      const stored = messages.find((message) => message.id === id);
+      if (stored) reply?.settle(stored);
+      else reply?.end();
+    } catch {
+      reply?.end();
+    }
+    this.toEnd();
+    this.onTurn();
+    if (this.pending.size) this.waiting();
+  }
+
+  lost(error) {
+    this.broken = true;
+    this.following?.abort();
+    this.following = null;
+    this.pending.clear();
+    this.reply?.stop("The line was lost before the answer was complete.");
+    this.reply = null;
+    if (error.status === 401 || error.status === 404) this.expired();
+    notice(byId("chat-notice"), kindly(error));
+  }
+}
+
+/** What went wrong, as one would say it to a visitor. */
+export function kindly(error) {
+  if (error.status === 401 || error.status === 404) return "This conversation has ended. Send your message again to begin a new one.";
+  if (error.status === 503) return "Parlour is busy just now. Your message is kept here: try again in a moment.";
+  return error instanceof Problem ? error.message : "Something in this page went wrong. Reload it and try again.";
+}
+
+function mark() {
+  const svg = document.querySelector(".brand .mark").cloneNode(true);
+  return svg;
+}

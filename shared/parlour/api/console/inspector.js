@@ -1,0 +1,147 @@
+// Where each turn's time and tokens went, as an operator of the tenant sees it.
+
+import { call } from "./api.js";
+import { byId, h, notice } from "./dom.js";
+
+const CHANNELS = { web: "Web", whatsapp: "WhatsApp" };
+const MOST = 12;
+
+export class Inspector {
+  /** `local`: this machine hands out a member's token; elsewhere a key is asked for. */
+  constructor(local) {
+    this.local = local;
+    this.credentials = null;
+    this.open = new Set();
+    byId("refresh").addEventListener("click", () => this.refresh());
+    byId("key-form").addEventListener("submit", (event) => { event.preventDefault(); this.sign(); });
+  }
+
+  async start() {
+    if (this.local) this.credentials = await call("GET", "local/token").catch(() => null);
+    byId("key-form").hidden = this.credentials !== null;
+    byId("refresh").hidden = this.credentials === null;
+    if (this.credentials) await this.refresh();
+  }
+
+  async sign() {
+    this.credentials = { tenant: byId("key-tenant").value.trim(), token: byId("key-value").value.trim() };
+    if (!(await this.refresh())) return;
+    byId("key-value").value = "";
+    byId("key-form").hidden = true;
+    byId("refresh").hidden = false;
+  }
+
+  /** Read the latest turns; true when it worked. A local member's token that ran out is replaced once. */
+  async refresh(again = true) {
+    if (!this.credentials) return false;
+    try {
+      const { turns } = await call("GET", `v1/turns?most=${MOST}`, this.credentials);
+      notice(byId("turns-notice"), "");
+      this.draw(turns);
+      return true;
+    } catch (error) {
+      if (error.status === 401 && this.local && again) {
+        this.credentials = await call("GET", "local/token").catch(() => this.credentials);
+        return this.refresh(false);
+      }
+      notice(byId("turns-notice"), error.message);
+      return false;
+    }
+  }
+
+  draw(turns) {
+    const newest = turns[0]?.id;
+    if (newest && newest !== this.newest) this.open = new Set([newest]);
+    this.newest = newest;
+    byId("turn-list").replaceChildren(...(turns.length ? turns.map((turn) => this.turn(turn)) : [blank()]));
+  }
+
+  turn(turn) {
+    const details = h("details", { class: "turn", open: this.open.has(turn.id) }, summary(turn), body(turn));
+    details.addEventListener("toggle", () => (details.open ? this.open.add(turn.id) : this.open.delete(turn.id)));
+    return details;
+  }
+}
+
+function blank() {
+  return h("p", { class: "blank" }, h("b", {}, "No turns yet"), "Write a message on the left. When it is answered, this shows how long each stage took, what each layer of the prompt cost in tokens, and which sources were cited.");
+}
+
+function summary(turn) {
+  const asked = turn.inputs.map((input) => input.text.trim() || "(no text)").join(" / ") || "(nothing)";
+  const took = turn.finished_at ? milliseconds(Date.parse(turn.finished_at) - Date.parse(turn.frozen_at)) : "";
+  const state = turn.degraded ? "degraded" : turn.state;
+  const words = { answered: "", open: "running", failed: "failed", degraded: "degraded" };
+  return h("summary", {}, h("span", { class: "asked" }, asked), h("span", { class: "took" }, took),
+    h("span", { class: "about" }, words[state] ? h("span", { class: `state ${state}` }, `${words[state]} · `) : null,
+      [CHANNELS[turn.channel] ?? turn.channel, turn.binding, at(turn.frozen_at)].filter(Boolean).join(" · ")));
+}
+
+function body(turn) {
+  const stages = Object.entries(turn.stage_ms);
+  const layers = Object.entries(turn.tokens_by_layer);
+  const output = sum(turn.calls.map((one) => one.output_tokens));
+  const input = sum(turn.calls.map((one) => one.input_tokens + one.cache_read_tokens + one.cache_write_tokens));
+  return h("div", { class: "turn-body" },
+    h("dl", { class: "facts" }, fact("Cost", cost(turn.cost_usd)), fact("Tokens in", count(input)), fact("Tokens out", count(output))),
+    chart("Time by stage", stages, milliseconds, "time"),
+    chart("Tokens by layer", layers, count, "tokens"),
+    list("Model", turn.calls.map(inference), `${turn.steps} ${turn.steps === 1 ? "step" : "steps"}`),
+    list("Tools", turn.tools.map(tool)),
+    list("Cited", (turn.reply?.citations ?? []).map(cited)));
+}
+
+function fact(name, value) {
+  return h("div", {}, h("dt", {}, name), h("dd", { title: value }, value));
+}
+
+function chart(title, rows, format, kind) {
+  if (!rows.length) return null;
+  const most = Math.max(...rows.map(([, value]) => value), 1);
+  const bars = rows.flatMap(([name, value]) => [h("dt", { title: name }, name.replaceAll("_", " ")), bar(value / most), h("dd", {}, format(value))]);
+  return h("section", { class: "chart" }, h("h3", {}, title, h("span", {}, format(sum(rows.map(([, value]) => value))))), h("dl", { class: `bars ${kind}` }, ...bars));
+}
+
+function bar(part) {
+  const filled = h("i");
+  filled.style.setProperty("--part", String(Math.max(0, Math.min(1, part))));
+  return h("span", { class: "bar", "aria-hidden": "true" }, filled);
+}
+
+function list(title, items, remark) {
+  if (!items.length) return null;
+  return h("section", { class: "list" }, h("h3", {}, title, remark ? h("span", {}, remark) : null), h("ul", {}, ...items));
+}
+
+function inference(one) {
+  const cached = one.cache_read_tokens ? `, ${count(one.cache_read_tokens)} from cache` : "";
+  const written = one.cache_write_tokens ? `, ${count(one.cache_write_tokens)} to cache` : "";
+  const detail = one.outcome === "ok"
+    ? `${count(one.input_tokens)} in${cached}${written}, ${count(one.output_tokens)} out`
+    : `${one.outcome}: tried again or passed on`;
+  const first = one.first_token_ms === null || one.first_token_ms === undefined ? "" : `, first words ${milliseconds(one.first_token_ms)}`;
+  return h("li", {}, h("span", { class: one.outcome === "ok" ? null : "bad" }, `${one.provider} · ${one.model}`, h("span", { class: "detail" }, detail + first)), h("span", {}, milliseconds(one.latency_ms)));
+}
+
+function tool({ name, ok, latency_ms: took }) {
+  return h("li", {}, h("span", { class: ok ? null : "bad" }, name.replaceAll("_", " "), ok ? null : " (failed)"), h("span", {}, took === null ? "" : milliseconds(took)));
+}
+
+function cited({ number, title, locator }) {
+  return h("li", { class: "cited" }, h("span", { class: "number" }, String(number)), h("span", {}, title, locator ? h("span", { class: "detail" }, locator) : null));
+}
+
+const sum = (values) => values.reduce((total, value) => total + value, 0);
+const count = (value) => Math.round(value).toLocaleString("en");
+const at = (moment) => new Date(moment).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+
+function milliseconds(value) {
+  return value < 1000 ? `${Math.round(value)} ms` : `${(value / 1000).toFixed(value < 10_000 ? 2 : 1)} s`;
+}
+
+function cost(dollars) {
+  if (dollars === null || dollars === undefined) return "not known";
+  const value = Number(dollars);
+  if (value === 0) return "$0";
+  return value < 0.01 ? `$${value.toPrecision(2)}` : `$${value.toFixed(3)}`;
+}

@@ -1,0 +1,45 @@
+// Puts the page together: settings first, then the conversation, and the phone and the turns where there are any.
+
+import { call } from "./api.js";
+import { Chat, kindly } from "./chat.js";
+import { byId, notice } from "./dom.js";
+import { Inspector } from "./inspector.js";
+import { Phone } from "./phone.js";
+
+/** A turn is complete a moment after its last event, when its costs are in. */
+const SETTLE = 250;
+
+async function start() {
+  const settings = await call("GET", "console/settings.json");
+  const environment = byId("environment");
+  environment.textContent = settings.environment;
+  environment.hidden = !settings.environment;
+  const inspector = new Inspector(settings.local);
+  const refresh = () => setTimeout(() => inspector.refresh(), SETTLE);
+  const chat = new Chat(settings, refresh);
+  tabs();
+  await Promise.all([chat.start(), inspector.start(), settings.local && phone(settings, refresh)]);
+}
+
+async function phone(settings, refresh) {
+  const samples = settings.bindings.flatMap((binding) => binding.samples ?? []);
+  if (!(await new Phone(samples.length ? samples : ["Hello, who am I talking to?"], refresh).start())) return;
+  byId("phone").hidden = false;
+  document.querySelector(".rooms").classList.add("with-phone");
+  document.querySelector(".tabs").classList.add("with-phone");
+  document.querySelector('[data-show="phone"]').hidden = false;
+}
+
+function tabs() {
+  const buttons = [...document.querySelectorAll("[data-show]")];
+  const show = (view) => {
+    document.body.dataset.view = view;
+    for (const button of buttons) button.setAttribute("aria-pressed", String(button.dataset.show === view));
+  };
+  for (const button of buttons) button.addEventListener("click", () => show(button.dataset.show));
+}
+
+start().catch((error) => {
+  notice(byId("chat-notice"), kindly(error));
+  byId("chat-form").hidden = true;
+});

@@ -1,0 +1,90 @@
+"""What holds for every request and response: how large, which headers, and that nothing unforeseen gets out."""
+
+from collections.abc import Mapping
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from parlour.api import problems
+from parlour.infra.errors import PayloadTooLarge
+
+MESSAGE_BYTES = 256 * 1024
+"""The largest body of a request, a pack's excepted: 8,000 characters of any script and their escapes fit twice."""
+
+PACK_BYTES = 6 * 1024 * 1024
+"""The largest pack: what a Lambda can be invoked with."""
+
+_PACK = "/v1/pack"
+_CONSOLE = "/console"
+_CONSOLE_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+_POLICY = "default-src 'none'; frame-ancestors 'none'"
+_ALWAYS = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+
+class Edge:
+    """The outermost layer of the app.
+
+    A body that says it is too large is refused before it is read. An exception that nothing else foresaw
+    becomes a plain 500 here, so that neither a client nor a server's own log ever gets a stack trace.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        reply = _Reply(scope, send)
+        if _declared(Headers(scope=scope)) > limit(scope["path"]):
+            refusal = problems.answer(413, PayloadTooLarge.code, str(PayloadTooLarge()))
+            await refusal(scope, receive, reply.send)
+            return
+        try:
+            await self._app(scope, receive, reply.send)
+        except Exception as problem:  # noqa: BLE001 - the last resort; it is logged, without what it quotes
+            response = problems.internal(problem, scope["method"])
+            if not reply.started:
+                await response(scope, receive, reply.send)
+
+
+def limit(path: str) -> int:
+    """How many bytes the body of a request to `path` may have."""
+    return PACK_BYTES if path == _PACK else MESSAGE_BYTES
+
+
+def headers(path: str) -> Mapping[str, str]:
+    """The security headers of a response at `path`."""
+    if path.startswith(_CONSOLE):
+        return {**_ALWAYS, "Content-Security-Policy": _CONSOLE_POLICY, "Cache-Control": "no-cache"}
+    return {**_ALWAYS, "Content-Security-Policy": _POLICY, "Cache-Control": "no-store"}
+
+
+class _Reply:
+    """Passes a response on with the headers that every response has."""
+
+    def __init__(self, scope: Scope, send: Send) -> None:
+        self._path = scope["path"]
+        self._send = send
+        self.started = False
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.started = True
+            found = MutableHeaders(scope=message)
+            for name, value in headers(self._path).items():
+                found[name] = value
+        await self._send(message)
+
+
+def _declared(given: Headers) -> int:
+    length = given.get("content-length", "")
+    return int(length) if length.isdecimal() else 0

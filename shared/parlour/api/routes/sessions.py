@@ -1,0 +1,148 @@
+"""Talking to an agent on the web: open a session, write, follow the reply."""
+
+import re
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Header, Query, Request
+from fastapi.responses import StreamingResponse
+
+from parlour.api import stream
+from parlour.api.access import AnyCaller, AnyServices, Caller, GivenCredentials
+from parlour.api.schemas import Greeter, Message, NewMessage, OpenSession, SessionOpened, Taken
+from parlour.api.services import Services
+from parlour.api.stream import Event, Tail
+from parlour.infra.errors import Forbidden, NotFound
+from parlour.infra.jsonable import JsonObject
+from parlour.infra.postgres import Database, Transaction
+from parlour.principal import Principal
+from parlour.tenancy import bindings, people, routes, tenants
+from parlour.tenancy.bindings import Binding
+from parlour.tenancy.sign_in import SignedIn, Visitor
+from parlour.turns import events as turn_events
+from parlour.turns import read, receive
+
+router = APIRouter(prefix="/v1/sessions", tags=["sessions"])
+
+_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_NOBODY = "there is no agent to talk to under that name; ask for the list at /console/settings.json"
+
+Number = Annotated[int, Query(ge=0, le=2**62, description="the number of the last event that was seen")]
+Seen = Annotated[str, Header(pattern=r"^[0-9]{0,18}$", description="as EventSource sends it")]
+Most = Annotated[int, Query(ge=1, le=200)]
+
+
+@router.post("", status_code=201)
+def open_session(wanted: OpenSession, services: AnyServices, given: GivenCredentials) -> SessionOpened:
+    """Begin a conversation. With a visitor's token it is one more of the same visitor's, else a new visitor's."""
+    now = services.clock()
+    with services.connections.rent() as database:
+        known = services.sign_in.authenticate(given, database, now) if given.authorization else None
+        tenant_id, named = _place(database, wanted)
+        with database.transaction(tenant_id) as tx:
+            binding = _open_binding(tx, named)
+            user_id, session_id = _begun(services, tx, _visitor(known, tenant_id), binding.id, now)
+    token = services.sign_in.issue(Visitor(tenant_id, user_id, binding.id, session_id), now)
+    greeter = Greeter(slug=binding.slug, name=binding.display_name, greeting=binding.greeting)
+    return SessionOpened(session_id=session_id, token=token.text, expires_at=token.expires_at, binding=greeter)
+
+
+@router.post("/{session_id}/messages", status_code=202)
+def post_message(session_id: UUID, message: NewMessage, caller: AnyCaller) -> Taken:
+    """Write in one's own session. The answer comes as events; posting again with the same id is harmless."""
+    if caller.principal.kind != "user":
+        raise Forbidden("only the visitor whom a session belongs to may write in it")
+    caller.check_token(session_id)
+    services = caller.services
+    with services.connections.rent() as database:
+        message_id = receive.receive_web(
+            caller.principal, database, services.turns, session_id, message.text, message.client_message_id,
+            caller.now, services.new_id,
+        )  # fmt: skip
+    return Taken(message_id=message_id, received_at=caller.now)
+
+
+@router.get("/{session_id}/messages")
+def list_messages(session_id: UUID, caller: AnyCaller, most: Most = 100) -> dict[str, list[Message]]:
+    """The newest messages of a session, oldest first."""
+    with caller.transaction() as tx:
+        caller.check_session(tx, session_id)
+        rows = read.transcript(caller.principal, tx, session_id, most)
+    return {"messages": [Message.model_validate(row) for row in rows]}
+
+
+@router.get("/{session_id}/events")
+def list_events(session_id: UUID, caller: AnyCaller, after: Number = 0) -> JsonObject:
+    """The events after a number, at most 200, in order: the way to follow a turn that works everywhere."""
+    return {"events": [stream.shown(event) for event in _events(caller, session_id, after)]}
+
+
+@router.get("/{session_id}/stream", response_class=StreamingResponse)
+def stream_events(
+    request: Request, session_id: UUID, caller: AnyCaller, after: Number = 0, last_event_id: Seen = ""
+) -> StreamingResponse:
+    """The same events as they come (text/event-stream); resumes after `Last-Event-ID`, or after `after`."""
+    with caller.transaction() as tx:
+        caller.check_session(tx, session_id)
+    tail = Tail(lambda number: _events(caller, session_id, number), int(last_event_id or after))
+    pace = stream.BUFFERED if is_buffered(request) else stream.PATIENT
+    return StreamingResponse(stream.paced(tail, pace), media_type="text/event-stream")
+
+
+def is_buffered(request: Request) -> bool:
+    """Whether the response will leave as a whole: behind API Gateway, where Mangum leaves its event in the scope."""
+    return "aws.event" in request.scope
+
+
+def _events(caller: Caller, session_id: UUID, after: int) -> Sequence[Event]:
+    with caller.transaction() as tx:
+        caller.check_session(tx, session_id)
+        return turn_events.after(caller.principal, tx, session_id, after)
+
+
+def _place(database: Database, wanted: OpenSession) -> tuple[UUID, str | UUID]:
+    """The tenant that is meant, and its binding by slug or id."""
+    if wanted.host is not None:
+        with database.transaction(None) as tx:
+            route = routes.resolve(tx, routes.web_key(wanted.host))
+        if route is None or route.binding_id is None:
+            raise NotFound(_NOBODY)
+        return route.tenant_id, route.binding_id
+    tenant = tenants.by_slug(database, wanted.tenant or "")
+    if tenant is None or wanted.binding is None:
+        raise NotFound(_NOBODY)
+    return tenant.tenant_id, _id(wanted.binding) or wanted.binding
+
+
+def _id(text: str) -> UUID | None:
+    """`text` as an id, when it is written as one: no slug of a person's making looks like that."""
+    return UUID(text) if _ID.fullmatch(text) else None
+
+
+def _open_binding(tx: Transaction, named: str | UUID) -> Binding:
+    """The binding, when its tenant is not closed and it is one that visitors may talk to."""
+    tenant = tenants.get(tx)
+    binding = bindings.by_id(tx, named) if isinstance(named, UUID) else bindings.by_slug(tx, named)
+    if tenant is None or tenant.status == "archived" or binding is None or not binding.open_to_visitors:
+        raise NotFound(_NOBODY)
+    return binding
+
+
+def _visitor(known: SignedIn | None, tenant_id: UUID) -> Principal | None:
+    """Who asks for one more session, when they are a visitor of that tenant."""
+    if known is None or known.principal.kind != "user" or known.principal.tenant_id != tenant_id:
+        return None
+    return known.principal
+
+
+def _begun(
+    services: Services, tx: Transaction, visitor: Principal | None, binding_id: UUID, now: datetime
+) -> tuple[UUID, UUID]:
+    """A user and their new session: a known visitor's, or a new one's."""
+    if visitor and visitor.id:
+        session = people.open_session(visitor, tx, binding_id=binding_id, now=now, new_id=services.new_id)
+        return visitor.id, session.id
+    opened = people.open_visitor(tx, binding_id=binding_id, now=now, new_id=services.new_id)
+    return opened.user_id, opened.session_id

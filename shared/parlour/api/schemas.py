@@ -1,0 +1,196 @@
+"""What goes in and out as JSON. Times are ISO 8601 with offset; clearance is 0 public to 3 restricted."""
+
+from datetime import datetime
+from typing import Annotated, Literal, Self
+from uuid import UUID
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
+
+from parlour.channels.envelope import clean
+
+
+class Asked(BaseModel):
+    """A request's body: unknown fields are refused, so that a misspelt one is not silently ignored."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Told(BaseModel):
+    """A response's body, read off one of our records."""
+
+    model_config = ConfigDict(frozen=True, from_attributes=True)
+
+
+def _cleaned(value: object) -> object:
+    return clean(value).strip() if isinstance(value, str) else value
+
+
+def _storable(value: str) -> str:
+    if "\0" in value:
+        raise ValueError("must not contain NUL")
+    return value
+
+
+Line = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
+Slug = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]{0,62}$")]
+Host = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9.:\[\]-]{1,260}$")]
+ClientId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._:-]{1,64}$")]
+Text = Annotated[str, BeforeValidator(_cleaned), StringConstraints(min_length=1, max_length=8_000)]
+Clearance = Annotated[int, Field(ge=0, le=3)]
+Roles = Annotated[list[Literal["admin", "viewer"]], Field(max_length=2)]
+PackPath = Annotated[str, StringConstraints(min_length=1, max_length=300), AfterValidator(_storable)]
+PackText = Annotated[str, AfterValidator(_storable)]
+
+
+class OpenSession(Asked):
+    """Whom to talk to: the host that a binding's web channel names, or a binding (slug or id) of a tenant."""
+
+    host: Host | None = None
+    binding: Slug | None = None
+    tenant: Slug | None = None
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        by_host = self.host is not None and self.binding is None and self.tenant is None
+        by_name = self.host is None and self.binding is not None and self.tenant is not None
+        if not by_host and not by_name:
+            raise ValueError("say either host, or binding and tenant")
+        return self
+
+
+class NewMessage(Asked):
+    """What a visitor writes: 1 to 8,000 characters. Posting the same client_message_id again changes nothing."""
+
+    text: Text
+    client_message_id: ClientId | None = None
+
+
+class PackFiles(Asked):
+    """A pack: the text of each file by its path inside the folder, with `/` between folders."""
+
+    files: Annotated[dict[PackPath, PackText], Field(min_length=1, max_length=2_000)]
+
+
+class NewKey(Asked):
+    """An API key to make. Nobody can give more clearance than they have."""
+
+    name: Line
+    roles: Roles = []
+    clearance: Clearance = 1
+
+
+class NewMember(Asked):
+    """Somebody who may sign in with a token of `issuer` that says `subject`."""
+
+    issuer: Line
+    subject: Line
+    display_name: Line
+    roles: Roles = []
+    clearance: Clearance = 1
+
+
+class MemberChange(Asked):
+    """What a member may do from now on."""
+
+    roles: Roles
+    clearance: Clearance
+    active: bool = True
+
+
+class StatusChange(Asked):
+    """active: answered; paused: a polite line; archived: closed, by the operator only."""
+
+    status: Literal["active", "paused", "archived"]
+
+
+class Greeter(Told):
+    """An agent as a visitor meets it."""
+
+    slug: str
+    name: str
+    greeting: str
+
+
+class SessionOpened(Told):
+    """A session and the token that every further call about it must carry as a bearer."""
+
+    session_id: UUID
+    token: str
+    expires_at: datetime
+    binding: Greeter
+
+
+class Taken(Told):
+    """A message that was stored and will be answered."""
+
+    message_id: UUID
+    received_at: datetime
+
+
+class Citation(Told):
+    """What a reply's `[number]` stands for."""
+
+    number: int
+    title: str
+    locator: str
+
+
+class Message(Told):
+    """One message of a session."""
+
+    id: UUID
+    direction: Literal["inbound", "outbound"]
+    text: str
+    at: datetime
+    citations: list[Citation]
+
+
+class BindingShown(Told):
+    """A binding as the tenant's own people see it; `channels` are names only."""
+
+    id: UUID
+    slug: str
+    display_name: str
+    door: str
+    channels: list[str]
+    clearance: int
+    greeting: str
+    version: int
+
+
+class KeyShown(Told):
+    """An API key without its secret."""
+
+    id: UUID
+    name: str
+    roles: list[str]
+    clearance: int
+    created_at: datetime
+    revoked_at: datetime | None
+
+
+class KeyCreated(KeyShown):
+    """A new API key; `key` is its text, shown this once."""
+
+    key: str
+
+
+class MemberShown(Told):
+    """Somebody of the tenant."""
+
+    id: UUID
+    issuer: str
+    subject: str
+    display_name: str
+    roles: list[str]
+    clearance: int
+    active: bool
+    created_at: datetime
+
+
+class TenantShown(Told):
+    """The tenant that the caller acts in."""
+
+    slug: str
+    display_name: str
+    status: str

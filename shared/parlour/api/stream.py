@@ -1,0 +1,113 @@
+"""A session's events as server-sent events: what is new is asked for every tenth of a second or so.
+
+A reader resumes with `Last-Event-ID`, so that ending a stream is always harmless.
+"""
+
+import json
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Protocol
+from uuid import UUID
+
+import anyio
+from fastapi.concurrency import run_in_threadpool
+
+from parlour.infra import log
+from parlour.infra.errors import ParlourError
+from parlour.infra.jsonable import JsonObject
+
+_OPENING = "retry: 1000\n\n"
+_KEEP_ALIVE = ": still here\n\n"
+
+
+class Event(Protocol):
+    """A numbered event of a session's feed."""
+
+    @property
+    def number(self) -> int: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def payload(self) -> JsonObject: ...
+    @property
+    def turn_id(self) -> UUID: ...
+    @property
+    def at(self) -> datetime: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """Seconds: between two looks, of silence before a comment keeps the line open, and until the stream ends."""
+
+    interval: float = 0.12
+    keep_alive: float = 15.0
+    longest: float = 300.0
+
+
+PATIENT = Pace()
+"""Where bytes leave as they are written: under a web server."""
+
+BUFFERED = Pace(longest=20.0)
+"""Where a response leaves as a whole, when it is complete: behind API Gateway, which waits 29 s at most."""
+
+
+@dataclass(slots=True)
+class Tail:
+    """One reader's place in a session's feed.
+
+    `finished`: a turn was done, and at the next look nothing had followed it.
+    """
+
+    read: Callable[[int], Sequence[Event]]
+    number: int
+    finished: bool = field(default=False, init=False)
+    _done: bool = field(default=False, init=False)
+
+    def look(self) -> Sequence[Event]:
+        """What is new since the last look."""
+        events = self.read(self.number)
+        if events:
+            self.number, self._done = events[-1].number, events[-1].kind == "done"
+        else:
+            self.finished = self._done
+        return events
+
+
+async def paced(tail: Tail, pace: Pace, clock: Callable[[], float] = time.monotonic) -> AsyncIterator[str]:
+    """The stream's text, until the newest turn is done or `pace.longest` is over.
+
+    A thread and a connection are held for each look, not in between: many may listen at once.
+    """
+    yield _OPENING
+    begun = quiet_since = clock()
+    while not tail.finished and clock() - begun < pace.longest:
+        try:
+            events = await run_in_threadpool(tail.look)
+        except ParlourError as problem:
+            log.warning("stream_ended", code=problem.code)
+            return
+        if events:
+            quiet_since = clock()
+            yield "".join(frame(event) for event in events)
+        elif clock() - quiet_since >= pace.keep_alive:
+            quiet_since = clock()
+            yield _KEEP_ALIVE
+        await anyio.sleep(pace.interval)
+
+
+def frame(event: Event) -> str:
+    """One event on the wire: its number as the id to resume from, its kind, and the whole of it as JSON."""
+    return f"id: {event.number}\nevent: {event.kind}\ndata: {json.dumps(shown(event), separators=(',', ':'))}\n\n"
+
+
+def shown(event: Event) -> JsonObject:
+    """An event as readers get it, streamed or asked for."""
+    return {
+        "number": event.number,
+        "kind": event.kind,
+        "payload": event.payload,
+        "turn_id": str(event.turn_id),
+        "at": event.at.isoformat(),
+    }

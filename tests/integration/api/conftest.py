@@ -1,0 +1,233 @@
+"""The API over a real database, with a tenant that came in by a pack, as tenants do."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+from fastapi.testclient import TestClient
+
+from parlour.api.app import create_app
+from parlour.api.connections import Connections
+from parlour.api.services import Services
+from parlour.infra.ids import uuid7
+from parlour.infra.jsonable import JsonObject
+from parlour.infra.postgres import Database
+from parlour.infra.queries import Query
+from parlour.infra.queues import QueueMessage
+from parlour.tenancy.oidc import Issuers
+from parlour.tenancy.sign_in import SignIn
+
+OPERATOR = "operator-" + "o" * 40
+TOKEN_SECRET = "t" * 48
+
+AGENT = """
+display_name: Adviser
+instructions: Answer from the documents.
+model_routing: {strategy: rule, default: {provider: offline, model: offline}}
+tools: [search_knowledge]
+"""
+
+
+def pack(slug: str, host: str) -> dict[str, str]:
+    """A small valid pack: a desk for anybody, one behind a private door, one document."""
+    return {
+        "tenant.yaml": f"slug: {slug}\ndisplay_name: {slug.title()}\n",
+        "humans/meera.yaml": "display_name: Meera\nidentity: A site engineer.\n",
+        "teams/site.yaml": "display_name: Site\nrole: Answers questions.\nmembers: [meera]\n",
+        "agents/adviser.yaml": AGENT,
+        "bindings/desk.yaml": (
+            "display_name: Site desk\nhuman: meera\nteam: site\nagent: adviser\ngreeting: Good morning\n"
+            f"channels: {{web: {{host: {host}, samples: ['What is due?']}}}}\n"
+        ),
+        "bindings/office.yaml": (
+            "display_name: Office\nhuman: meera\nteam: site\nagent: adviser\ndoor: private\n"
+            f"channels: {{web: {{host: office.{host}}}}}\n"
+        ),
+        "documents/plan.md": "---\ntitle: Plan\n---\nThe pour is on 14 March.\n",
+    }
+
+
+class Unreachable:
+    """No issuer is asked anything in these tests."""
+
+    def __call__(self, url: str) -> JsonObject:
+        raise AssertionError(url)
+
+
+@dataclass
+class Flat:
+    """An embedder for tests in which nothing is searched."""
+
+    model: str = "flat"
+    dimensions: int = 2
+
+    def embed(self, texts: Sequence[str], /) -> list[list[float]]:
+        return [[1.0, 0.0] for _ in texts]
+
+
+@dataclass
+class Sent:
+    """A queue that keeps what it was given, or refuses it."""
+
+    messages: list[QueueMessage] = field(default_factory=list)
+    problem: Exception | None = None
+
+    def send(self, messages: Sequence[QueueMessage], /) -> None:
+        if self.problem:
+            raise self.problem
+        self.messages.extend(messages)
+
+
+@dataclass
+class Time:
+    """A clock that tests move."""
+
+    now: datetime
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def passes(self, **amount: float) -> None:
+        self.now += timedelta(**amount)
+
+
+@dataclass
+class Visit:
+    """A visitor's session and how they call about it."""
+
+    client: TestClient
+    session_id: str
+    token: str
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.token}"}
+
+    def get(self, path: str, **more: Any) -> Any:
+        headers = {**self.headers, **more.pop("headers", {})}
+        return self.client.get(f"/v1/sessions/{self.session_id}{path}", headers=headers, **more)
+
+    def say(self, text: object, **body: object) -> Any:
+        return self.client.post(
+            f"/v1/sessions/{self.session_id}/messages", json={"text": text, **body}, headers=self.headers
+        )
+
+
+def operator(tenant: str) -> dict[str, str]:
+    """The headers of the deployment's operator, acting in that tenant."""
+    return {"Authorization": f"Bearer {OPERATOR}", "Parlour-Tenant": tenant}
+
+
+@pytest.fixture
+def clock(now: datetime) -> Time:
+    return Time(now)
+
+
+@pytest.fixture
+def queue() -> Sent:
+    return Sent()
+
+
+@pytest.fixture
+def client(open_database: Callable[[], Database], clock: Time, queue: Sent) -> Iterator[TestClient]:
+    """A client of the API. Exceptions that nothing foresaw would be raised into the test."""
+    connections = Connections(open_database)
+    issuers = Issuers((), "parlour", Unreachable())
+    services = Services(
+        connections=connections,
+        sign_in=SignIn(issuers, lambda: TOKEN_SECRET, lambda: OPERATOR),
+        turns=queue,
+        embedder=Flat(),
+        clock=clock,
+        new_id=uuid7,
+        environment="test",
+    )
+    yield TestClient(create_app(services), follow_redirects=False)
+    connections.close()
+
+
+@pytest.fixture
+def acme(client: TestClient) -> str:
+    """A tenant whose web desk is at acme.example."""
+    return founded(client, "acme")
+
+
+@pytest.fixture
+def brick(client: TestClient) -> str:
+    """The other tenant."""
+    return founded(client, "brick")
+
+
+def founded(client: TestClient, slug: str) -> str:
+    answer = client.put("/v1/pack", json={"files": pack(slug, f"{slug}.example")}, headers=operator(slug))
+    assert answer.status_code == 200, answer.text
+    return slug
+
+
+@pytest.fixture
+def visit(client: TestClient, acme: str) -> Visit:
+    """A visitor of acme's desk."""
+    return begin(client, acme)
+
+
+def begin(client: TestClient, tenant: str, **headers: str) -> Visit:
+    answer = client.post("/v1/sessions", json={"tenant": tenant, "binding": "desk"}, headers=headers)
+    assert answer.status_code == 201, answer.text
+    opened = answer.json()
+    return Visit(client, opened["session_id"], opened["token"])
+
+
+def key(client: TestClient, tenant: str, *roles: str) -> dict[str, str]:
+    """The headers of a new API key with those roles."""
+    answer = client.post("/v1/keys", json={"name": "test", "roles": roles}, headers=operator(tenant))
+    assert answer.status_code == 201, answer.text
+    return {"Authorization": f"Bearer {answer.json()['key']}"}
+
+
+_TURN = """
+INSERT INTO turns (tenant_id, id, session_id, binding_id, number, state, frozen_at, stage_ms)
+SELECT current_tenant(), %(id)s, s.id, s.binding_id, %(number)s, 'answered', %(now)s, '{"model": 12}'
+  FROM sessions s WHERE s.id = %(session_id)s
+"""
+_EVENT = """
+INSERT INTO events (tenant_id, session_id, number, turn_id, kind, payload, at)
+VALUES (current_tenant(), %(session_id)s, %(number)s, %(turn_id)s, %(kind)s, %(payload)s, %(now)s)
+"""
+
+
+@dataclass
+class Feed:
+    """Writes turns and their events as the orchestrator would."""
+
+    database: Database
+    tenant_id: UUID
+    session_id: UUID
+    now: datetime
+    number: int = 0
+    turns: int = 0
+
+    def turn(self, *events: tuple[str, Mapping[str, object]]) -> UUID:
+        """One turn of the session with these events."""
+        self.turns += 1
+        turn_id = uuid7(self.now)
+        with self.database.transaction(self.tenant_id) as tx:
+            where = {"session_id": self.session_id, "now": self.now}
+            tx.run(Query("test.turn", "-", _TURN), id=turn_id, number=self.turns, **where)
+            for kind, payload in events:
+                self.number += 1
+                about = {"number": self.number, "turn_id": turn_id, "kind": kind, "payload": dict(payload)}
+                tx.run(Query("test.event", "-", _EVENT), **about, **where)
+        return turn_id
+
+
+@pytest.fixture
+def feed(visit: Visit, database: Database, now: datetime, acme: str) -> Feed:
+    """The feed of the visitor's session."""
+    with database.transaction(None) as tx:
+        tenant_id = tx.value(
+            Query("test.t", "-", "SELECT tenant_id FROM routes WHERE key = %(key)s"), key=f"tenant:{acme}"
+        )
+    return Feed(database, tenant_id, UUID(visit.session_id), now)

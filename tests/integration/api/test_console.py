@@ -1,0 +1,132 @@
+"""The console's page, what it is told before it begins, and that it may run nothing but its own files."""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+
+from parlour.api import edge
+from tests.integration.api.conftest import operator
+
+PAGES = Path("shared/parlour/api/console")
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("", "text/html"),
+        ("index.html", "text/html"),
+        ("style.css", "text/css"),
+        ("main.js", "javascript"),
+        ("mark.svg", "image/svg+xml"),
+    ],
+)
+def test_the_page_is_served_under_a_strict_policy(client: TestClient, path: str, kind: str) -> None:
+    answer = client.get(f"/console/{path}")
+    assert answer.status_code == 200
+    assert kind in answer.headers["content-type"]
+    policy = answer.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "frame-ancestors 'none'" in policy
+    assert "unsafe" not in policy
+    assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+def test_the_page_needs_nothing_that_the_policy_forbids() -> None:
+    page = (PAGES / "index.html").read_text("utf-8")
+    assert not re.search(r"<style|\sstyle=|\son\w+=|<script(?![^>]*\ssrc=)", page)
+    for source in PAGES.glob("*.js"):
+        text = source.read_text("utf-8")
+        assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function", text), (
+            source
+        )
+
+
+def test_the_page_asks_for_relative_addresses_only() -> None:
+    """A stage's prefix in front of /console/ must not lead elsewhere."""
+    for source in [*PAGES.glob("*.js"), *PAGES.glob("*.html"), *PAGES.glob("*.css")]:
+        found = re.findall(
+            r"""(?:href|src|from|action)=?\s*["'](/[^"']*|https?:[^"']*)["']""", source.read_text("utf-8")
+        )
+        assert found == [], source
+
+
+def test_a_page_that_is_there_already_is_not_sent_again(client: TestClient) -> None:
+    first = client.get("/console/style.css")
+    assert first.headers["cache-control"] == "no-cache"
+    assert client.get("/console/style.css", headers={"If-None-Match": first.headers["etag"]}).status_code == 304
+
+
+@pytest.mark.parametrize("path", ["/", "/console"])
+def test_the_way_to_the_console_is_relative(client: TestClient, path: str) -> None:
+    answer = client.get(path)
+    assert (answer.status_code, answer.headers["location"]) == (307, "console/")
+
+
+def test_the_host_says_whom_one_can_talk_to(client: TestClient, acme: str, brick: str) -> None:
+    told = client.get("/console/settings.json", headers={"Host": "brick.example"}).json()
+    assert told == {
+        "environment": "test",
+        "local": False,
+        "stream": True,
+        "bindings": [
+            {
+                "tenant": "brick",
+                "slug": "desk",
+                "name": "Site desk",
+                "greeting": "Good morning",
+                "samples": ["What is due?"],
+            }
+        ],
+    }
+
+
+def test_at_an_unknown_host_nobody_is_listed(client: TestClient, acme: str) -> None:
+    assert client.get("/console/settings.json").json()["bindings"] == []
+
+
+def test_a_tenant_that_is_closed_is_not_listed(client: TestClient, acme: str) -> None:
+    client.put("/v1/tenant/status", json={"status": "archived"}, headers=operator(acme))
+    assert client.get("/console/settings.json", headers={"Host": "acme.example"}).json()["bindings"] == []
+
+
+@pytest.fixture
+def showing(client: TestClient) -> Callable[..., TestClient]:
+    """The API of a deployment that shows some tenants at any address."""
+    app = client.app
+    assert isinstance(app, FastAPI)
+
+    def with_settings(**changes: Any) -> TestClient:
+        app.state.services = replace(app.state.services, **changes)
+        return client
+
+    return with_settings
+
+
+def test_a_showcase_is_offered_at_any_address_once(showing: Callable[..., TestClient], acme: str, brick: str) -> None:
+    client = showing(showcase=("acme", "nobody"), local=True)
+    told = client.get("/console/settings.json").json()
+    assert told["local"] is True
+    assert [one["tenant"] for one in told["bindings"]] == ["acme"]
+    told = client.get("/console/settings.json", headers={"Host": "acme.example"}).json()
+    assert [one["tenant"] for one in told["bindings"]] == ["acme"]
+
+
+def test_health_asks_nobody(client: TestClient) -> None:
+    answer = client.get("/v1/health")
+    assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
+
+
+def test_every_answer_of_the_api_is_described(client: TestClient) -> None:
+    described = client.get("/v1/openapi.json").json()["paths"]
+    assert {"/v1/sessions", "/v1/sessions/{session_id}/stream", "/v1/pack", "/v1/turns/{turn_id}"} <= set(described)
+    assert all(operation.get("description") for path in described.values() for operation in path.values())
+
+
+def test_limits_are_by_path() -> None:
+    assert (edge.limit("/v1/pack"), edge.limit("/v1/sessions")) == (6 * 1024 * 1024, 256 * 1024)
