@@ -1,5 +1,6 @@
 """REST and the console, behind API Gateway."""
 
+import asyncio
 import functools
 from typing import Any
 
@@ -8,11 +9,11 @@ from mangum.adapter import DEFAULT_TEXT_MIME_TYPES
 
 from parlour.bootstrap.http_api import build_http_api
 
-_TEXTS = [*DEFAULT_TEXT_MIME_TYPES, "text/event-stream", "image/svg+xml"]
-"""What may leave as it is; anything else would be encoded for a gateway that is not told to decode it."""
+_TEXTS = [*DEFAULT_TEXT_MIME_TYPES, "image/svg+xml"]
+"""What leaves as it is; anything else would be encoded, for a gateway that is not told to decode it."""
 
 
-def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
+def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """API Gateway proxy event to proxy response."""
     answer: dict[str, Any] = _door()(event, context)
     return answer
@@ -20,4 +21,5 @@ def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
 
 @functools.cache
 def _door() -> Mangum:
+    asyncio.set_event_loop(asyncio.new_event_loop())  # Mangum runs on the thread's own; Python no longer makes one
     return Mangum(build_http_api(), lifespan="off", text_mime_types=_TEXTS)
