@@ -68,6 +68,7 @@ build: $(DEV) $(SAM) ## sam build for arm64 and x86_64; prints the layers' sizes
 
 deploy: $(DEV) $(SAM) ## to your AWS account (make deploy ENVIRONMENT=staging DATABASE=steady|idle)
 	@$(STATE)/sam/bin/sam build --parameter-overrides Architecture=arm64
+	@$(BIN)/python layers/compile.py .aws-sam/build
 	@$(STATE)/sam/bin/sam deploy --stack-name $(STACK) --parameter-overrides Cloud=true Database=$(DATABASE) \
 		Environment=$(ENVIRONMENT) CodeHash=$$($(BIN)/python layers/hash.py)
 	@$(BIN)/python layers/migrate.py $(STACK)

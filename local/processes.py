@@ -1,8 +1,6 @@
-"""The processes of one stack: started with a log each, watched, and stopped in reverse, with all their children."""
+"""The processes of one stack: started with a log each, watched, and stopped with all their children."""
 
 import json
-import os
-import signal
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -93,10 +91,13 @@ class Processes:
         return next((child for child in self._children if not child.running), None)
 
     def stop(self) -> None:
-        """End every child and whatever it started, the last started first."""
-        while self._children:
-            child = self._children.pop()
-            _end_session(child.process)
+        """End every child and whatever it started, all at the same time."""
+        families = [process for child in reversed(self._children) for process in _family(child.process.pid)]
+        _end(families)
+        for child in self._children:
+            with suppress(subprocess.TimeoutExpired):
+                child.process.wait(timeout=1)
+        self._children.clear()
         self._journal.unlink(missing_ok=True)
 
     def _write_down(self) -> None:
@@ -120,15 +121,6 @@ def _same(pid: int, started: float) -> psutil.Process | None:
         if abs(process.create_time() - started) < 1:
             return process
     return None
-
-
-def _end_session(leader: subprocess.Popen[bytes]) -> None:
-    family = _family(leader.pid)
-    with suppress(ProcessLookupError):
-        os.killpg(leader.pid, signal.SIGTERM)
-    _end(family)
-    with suppress(subprocess.TimeoutExpired):
-        leader.wait(timeout=1)
 
 
 def _family(pid: int) -> list[psutil.Process]:

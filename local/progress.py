@@ -30,11 +30,11 @@ class Progress:
 
     def detail(self, text: str) -> None:
         """Something worth knowing about the step that is going on."""
-        self._console.print(f"   [dim]{escape(text)}[/]")
+        self._console.print(f"   [dim]{escape(text)}[/]", soft_wrap=True)
 
     def note(self, text: str) -> None:
         """A line as it is; rich markup is understood."""
-        self._console.print(text)
+        self._console.print(text, soft_wrap=True)
 
     @contextmanager
     def _going_on(self, title: str) -> Iterator[None]:

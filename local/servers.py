@@ -1,0 +1,34 @@
+"""The small servers of a stack: how each is started, and how one knows that it answers."""
+
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import httpx2
+
+from local.processes import Child, Processes
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A child that answers HTTP: `ready` says whether it does so yet."""
+
+    child: Child
+    ready: Callable[[], bool]
+
+
+def serve(
+    processes: Processes, name: str, port: int, look_at: str, *arguments: str, environment: Mapping[str, str]
+) -> Server:
+    """Run `python -m local.<name> --port PORT ...`; it is ready when GET `look_at` answers 200."""
+    command = [sys.executable, "-m", f"local.{name}", "--port", str(port), *arguments]
+    url = f"http://127.0.0.1:{port}{look_at}"
+    return Server(processes.start(name, command, environment), lambda: answers(url))
+
+
+def answers(url: str) -> bool:
+    """Whether GET `url` gives 200 at this moment."""
+    try:
+        return httpx2.get(url, timeout=2).status_code == httpx2.codes.OK
+    except httpx2.HTTPError:
+        return False

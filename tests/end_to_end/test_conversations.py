@@ -1,0 +1,124 @@
+"""The main job on real parts: a message comes in, a grounded, cited reply goes out; once, and in order."""
+
+import json
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from typing import Any
+
+import httpx2
+import pytest
+
+from local import emulator
+from local.talk import WebSession, citation_problem, sample, until
+from parlour.channels import gupshup
+from tests.end_to_end.world import World
+
+NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
+pytestmark = pytest.mark.xdist_group("stack")
+
+QUESTIONS = (
+    "How wide is the crack at C4?",
+    "When does the crane come?",
+    "Up to which wind may we lift?",
+    "Who looks after the crack at C4?",
+    "When is the progress meeting?",
+)
+
+
+def turns_of(world: World, number: str) -> list[dict[str, Any]]:
+    """The turns of a phone's one session, oldest first."""
+    session = world.value("SELECT s.id FROM sessions s JOIN users u ON u.id = s.user_id WHERE u.phone = %s", number)
+    return world.talk.turns(most=100, session_id=str(session))[::-1]
+
+
+def done(world: World, session: WebSession) -> bool:
+    return any(event["kind"] == "done" for event in world.talk.events(session))
+
+
+def test_a_whatsapp_message_gets_a_cited_reply_on_the_phone(world: World) -> None:
+    number = world.phone()
+    assert world.talk.webhook(sample("inbound_gupshup_text", sender=number)) == 200
+    (message,) = until(lambda: world.talk.phone_messages(number), "the reply", 60)
+    world.settle()
+    (turn,) = turns_of(world, number)
+    assert citation_problem(turn["reply"]) == ""
+    assert turn["reply"]["citations"][0]["title"] in message["text"]
+    assert turn["sending"]["state"] == "delivered"
+
+
+def test_a_web_message_gets_a_cited_reply_as_events_that_end_with_done(world: World) -> None:
+    session = world.talk.open_session("contract-desk")
+    world.talk.say(session, "What do we owe per day if we finish late?")
+    until(lambda: done(world, session), "the reply", 60)
+    events = world.talk.events(session)
+    (turn,) = world.talk.turns(session_id=session.id)
+    assert [event["number"] for event in events] == list(range(1, len(events) + 1))
+    assert events[-1]["kind"] == "done"
+    assert citation_problem(turn["reply"]) == ""
+    assert turn["tokens_by_layer"]
+    assert turn["cost_usd"] is not None
+    assert turn["stage_ms"]
+
+
+def test_the_same_webhook_a_thousand_times_is_one_message_one_turn_one_reply(world: World) -> None:
+    number, payload = world.phone(), sample("inbound_gupshup_text")
+    payload["payload"]["source"] = payload["payload"]["sender"]["phone"] = number.removeprefix("+")
+    with httpx2.Client(timeout=60) as client, ThreadPoolExecutor(50) as fifty:
+        answers = fifty.map(lambda _: client.post(world.stack.addresses.webhook, json=payload), range(1_000))
+        assert {answer.status_code for answer in answers} == {200}
+    world.settle()
+    again(world, payload, times=20)
+    world.settle()
+    (turn,) = turns_of(world, number)
+    stored = world.value("SELECT count(*) FROM messages WHERE provider_message_id = %s", payload["payload"]["id"])
+    assert (stored, len(turn["inputs"]), len(world.talk.phone_messages(number))) == (1, 1, 1)
+
+
+def again(world: World, payload: dict[str, Any], times: int) -> None:
+    """The same message on the intake queue, past the queue's own de-duplication, which ends after five minutes."""
+    client = emulator.client("sqs", world.stack.addresses.emulator)
+    url = next(url for url in client.list_queues()["QueueUrls"] if "intake.fifo" in url)
+    (envelope,) = gupshup.parse(payload, NOW)
+    for _ in range(times):
+        client.send_message(
+            QueueUrl=url,
+            MessageBody=json.dumps(envelope.to_json()),
+            MessageGroupId=uuid.uuid4().hex,
+            MessageDeduplicationId=uuid.uuid4().hex,
+        )
+
+
+def test_a_burst_of_five_messages_is_one_turn_with_one_reply(world: World) -> None:
+    number = world.phone()
+    for question in QUESTIONS:
+        assert world.talk.webhook(sample("inbound_gupshup_text", text=question, sender=number)) == 200
+    until(lambda: world.talk.phone_messages(number), "the reply", 60)
+    world.settle()
+    (turn,) = turns_of(world, number)
+    assert [message["text"] for message in turn["inputs"]] == list(QUESTIONS)
+    assert len(world.talk.phone_messages(number)) == 1
+
+
+def test_twenty_sessions_with_ten_messages_each_are_answered_in_order(world: World) -> None:
+    numbers = [world.phone() for _ in range(20)]
+    written: list[str] = []
+    with ThreadPoolExecutor(20) as twenty:
+        for turn in range(10):
+            text = f"{QUESTIONS[turn % 5]} ({turn})"
+            payloads = [sample("inbound_gupshup_text", text=text, sender=number) for number in numbers]
+            assert set(twenty.map(deliver(world), payloads)) == {200}
+            written.append(text)
+    world.settle(240)
+    for number in numbers:
+        turns = turns_of(world, number)
+        assert [message["text"] for turn in turns for message in turn["inputs"]] == written
+        assert {turn["state"] for turn in turns} == {"answered"}
+        assert len(world.talk.phone_messages(number)) == len(turns)
+
+
+def deliver(world: World) -> Any:
+    def post(payload: dict[str, Any]) -> int:
+        return httpx2.post(world.stack.addresses.webhook, json=payload, timeout=60).status_code
+
+    return post
