@@ -28,6 +28,9 @@ def cluster() -> Iterator[Cluster]:
     with tempfile.TemporaryDirectory(prefix="parlour-") as folder:
         Path(folder).chmod(0o755)
         running = Cluster(Path(folder) / "data")
+        with running.superuser() as superuser:  # nothing here has to outlive a power cut
+            superuser.execute("ALTER SYSTEM SET fsync = off")
+            superuser.execute("SELECT pg_reload_conf()")
         yield running
         running.stop()
 

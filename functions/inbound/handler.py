@@ -3,9 +3,13 @@
 from typing import Any
 
 from parlour.bootstrap.inbound import build_inbound
-from parlour.channels.accept import serve
+from parlour.channels.accept import Accepted, Webhook, serve
 
 
 def handler(event: dict[str, Any], _context: object) -> dict[str, Any]:
-    """API Gateway proxy event to proxy response."""
-    return serve(event, lambda webhook: build_inbound()(webhook))
+    """API Gateway proxy event to proxy response; a door that cannot be built is answered like any other problem."""
+    return serve(event, _take)
+
+
+def _take(webhook: Webhook) -> Accepted:
+    return build_inbound()(webhook)

@@ -5,11 +5,10 @@ from typing import Any
 from snapshot_restore_py import register_before_snapshot
 
 from parlour.bootstrap.clients import build_hasten
-from parlour.bootstrap.orchestrator import build_orchestrator
+from parlour.bootstrap.orchestrator import build_orchestrator, preload
 from parlour.infra.batch import process
-from parlour.models import anthropic
 
-register_before_snapshot(anthropic.preload)
+register_before_snapshot(preload)
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:

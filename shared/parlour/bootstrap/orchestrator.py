@@ -17,7 +17,7 @@ from parlour.infra.jsonable import JsonObject
 from parlour.infra.secrets import Secrets
 from parlour.infra.settings import OrchestratorSettings, load
 from parlour.knowledge.tools import search_knowledge
-from parlour.models import anthropic
+from parlour.models import anthropic, prices
 from parlour.models.anthropic import AnthropicModel
 from parlour.models.offline import OfflineModel
 from parlour.models.request import Model
@@ -48,6 +48,12 @@ def build_orchestrator() -> Callable[[JsonObject, Callable[[], float]], None]:
     return closing(services.database, settings, orchestrator)
 
 
+def preload() -> None:
+    """Import what the first model call needs: before a snapshot, or while the database answers."""
+    anthropic.preload()
+    prices.preload()
+
+
 def _models(secrets: Secrets, settings: OrchestratorSettings) -> Mapping[str, Model]:
     """The providers that have a key, and the stand-in; the SDK is imported while the database answers."""
     try:
@@ -56,6 +62,6 @@ def _models(secrets: Secrets, settings: OrchestratorSettings) -> Mapping[str, Mo
         raise Misconfigured('the model secret must be JSON: {"anthropic_api_key": "..."}') from None
     models: dict[str, Model] = {OfflineModel.provider: OfflineModel()}
     if key:
-        threading.Thread(target=anthropic.preload, daemon=True).start()
+        threading.Thread(target=preload, daemon=True).start()
         models[AnthropicModel.provider] = AnthropicModel(key, settings.anthropic_base_url)
     return models

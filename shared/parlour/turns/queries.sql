@@ -5,9 +5,9 @@ UPDATE sessions
  WHERE id = %(session_id)s AND (lease_until IS NULL OR lease_until <= %(now)s)
 RETURNING id, user_id, binding_id, channel, lease_token AS token;
 
--- name: session_exists
--- Whether there is such a session; tells a held lease from a session that is gone.
-SELECT EXISTS (SELECT FROM sessions WHERE id = %(session_id)s);
+-- name: lease_end
+-- When the session's lease ends by itself; tells a held lease from a session that is gone.
+SELECT lease_until FROM sessions WHERE id = %(session_id)s;
 
 -- name: fence
 -- Pass only with the session's current token; reserves numbers for events and returns the last one reserved.

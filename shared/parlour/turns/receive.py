@@ -115,7 +115,11 @@ def _unknown_number(envelope: Envelope) -> Outcome:
 def _status(database: Database, route: Route, envelope: Envelope, now: datetime) -> Outcome:
     with database.transaction(system(route.tenant_id)) as tx:
         known = outbox.record_status(
-            tx, provider_message_id=envelope.provider_message_id, status=envelope.status, now=now
+            tx,
+            provider_message_id=envelope.provider_message_id,
+            status=envelope.status,
+            now=now,
+            problem=envelope.problem,
         )
     log.info("status_received", tenant_id=route.tenant_id, status=envelope.status, known=known)
     return "status"

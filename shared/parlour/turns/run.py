@@ -1,5 +1,6 @@
 """One turn, from the wake-up to the reply. Resumed after a crash it goes on from what is committed."""
 
+import math
 from collections.abc import Callable
 from datetime import timedelta
 from uuid import UUID
@@ -28,6 +29,10 @@ from parlour.turns.timing import Stages
 
 ATTEMPTS = 3
 """A turn begun more often than this has failed: its inputs are parked and the user hears a polite line."""
+
+
+_LONGEST_WAIT = 30
+"""Seconds after which a held session is looked at again: its worker mostly finishes long before its lease."""
 
 
 def run(services: Services, wake: Wake, seconds_left: Callable[[], float]) -> None:
@@ -65,8 +70,8 @@ def _begin(
     with services.database.transaction(principal) as tx:
         lease = store.take_lease(tx, session_id, now, now + timedelta(seconds=seconds_left()))
         if lease is None:
-            if store.session_exists(tx, session_id):
-                raise LeaseHeld
+            if (end := store.lease_end(tx, session_id)) is not None:
+                raise LeaseHeld(after=min(math.ceil((end - now).total_seconds()), _LONGEST_WAIT))
             log.warning("session_gone", tenant_id=principal.tenant_id, session_id=session_id)
             return None
         turn = store.begin_turn(tx, session_id, services.new_id(now), now)

@@ -67,15 +67,16 @@ def ask_model(running: Running, loaded: Loaded, journal: Journal, step: CallMode
     try:
         completed = _stream(running, assembled, choices, attempts)
     except Exception:
+        tried = _calls(running, step.number, assembled, attempts, None)
         with running.feed.writing() as tx:
-            store.insert_llm_calls(tx, _calls(running, step.number, assembled, attempts, None))
+            store.insert_llm_calls(tx, tried)
         raise
-    answered = attempts[-1]
+    tried = _calls(running, step.number, assembled, attempts, completed.usage)
+    answered, now = attempts[-1], running.services.clock()
     row = StepRow(step.number, list(completed.blocks), completed.stop_reason)
     with running.feed.writing() as tx:
-        now = running.services.clock()
         store.complete_step(tx, running.turn.id, row, provider=answered.provider, model=answered.model, now=now)
-        store.insert_llm_calls(tx, _calls(running, step.number, assembled, attempts, completed.usage))
+        store.insert_llm_calls(tx, tried)
     done = [one for one in journal.steps if one.number != step.number]
     return replace(journal, steps=(*done, Step(step.number, completed.blocks, completed.stop_reason)))
 

@@ -194,9 +194,10 @@ def take_lease(tx: Transaction, session_id: UUID, now: datetime, until: datetime
     return tx.first(SQL["take_lease"], Lease, session_id=session_id, now=now, until=until)
 
 
-def session_exists(tx: Transaction, session_id: UUID) -> bool:
-    """Whether the session is there."""
-    return bool(tx.value(SQL["session_exists"], session_id=session_id))
+def lease_end(tx: Transaction, session_id: UUID) -> datetime | None:
+    """When the session's lease ends by itself; None when nobody holds it or there is no such session."""
+    end: datetime | None = tx.value(SQL["lease_end"], session_id=session_id)
+    return end
 
 
 def fence(tx: Transaction, lease: Lease, events: int) -> int | None:

@@ -1,0 +1,276 @@
+"""The template agrees with the functions, their settings and itself."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cfnlint.decode import cfn_yaml
+
+from parlour.infra import settings
+from parlour.infra.settings import Settings
+
+type Json = dict[str, Any]
+
+FUNCTIONS = sorted(path.parent.name for path in Path("functions").glob("*/handler.py"))
+NEEDS_THE_CLOUD = ("AWS::EC2::", "AWS::RDS::")
+ALLOWED_ACTIONS = {
+    "bedrock:InvokeModel",
+    "secretsmanager:GetSecretValue",
+    "sqs:ChangeMessageVisibility",
+    "sqs:DeleteMessage",
+    "sqs:GetQueueAttributes",
+    "sqs:ReceiveMessage",
+    "sqs:SendMessage*",
+}
+ALLOWED_PATTERNS = {
+    "OutboundFunction": {":secret:parlour/tenants/*"},  # the tenants' own keys, named by their packs
+}
+"""Resources that are named by a pattern, by the function that has a reason to."""
+
+
+@pytest.fixture(scope="module")
+def template() -> Json:
+    loaded: Json = cfn_yaml.load("template.yaml")
+    return loaded
+
+
+def resource_name(function: str) -> str:
+    return "".join(word.capitalize() for word in function.split("_")) + "Function"
+
+
+def of_type(template: Json, kind: str) -> Json:
+    return {name: entry for name, entry in template["Resources"].items() if entry["Type"] == kind}
+
+
+def properties(template: Json, function: str) -> Json:
+    found: Json = template["Resources"][resource_name(function)]["Properties"]
+    return found
+
+
+def variables(template: Json, function: str) -> Json:
+    own = properties(template, function)["Environment"]["Variables"]
+    return {**template["Globals"]["Function"]["Environment"]["Variables"], **own}
+
+
+def statements(template: Json, function: str) -> Iterator[tuple[list[str], list[Any]]]:
+    for policy in properties(template, function)["Policies"]:
+        for statement in policy["Statement"]:
+            assert statement["Effect"] == "Allow"
+            yield _listed(statement["Action"]), _listed(statement["Resource"])
+
+
+def allowed(template: Json, function: str, action: str) -> set[str]:
+    """The template's resources on which the function may do `action`."""
+    granted = [
+        resource for actions, resources in statements(template, function) if action in actions for resource in resources
+    ]
+    return {resource["Fn::GetAtt"][0] for resource in granted if "Fn::GetAtt" in resource}
+
+
+def mappings(template: Json, function: str) -> dict[str, Json]:
+    """What the function is fed from: queue to mapping."""
+    found = {}
+    for mapping in of_type(template, "AWS::Lambda::EventSourceMapping").values():
+        target = mapping["Properties"]["FunctionName"]
+        name = target["Fn::GetAtt"][0] if "Fn::GetAtt" in target else target["Ref"].removesuffix(".Alias")
+        if name == resource_name(function):
+            found[mapping["Properties"]["EventSourceArn"]["Fn::GetAtt"][0]] = mapping["Properties"]
+    return found
+
+
+def queues(template: Json) -> dict[str, Json]:
+    """The working queues; dead letters are the others."""
+    every = of_type(template, "AWS::SQS::Queue")
+    return {name: entry["Properties"] for name, entry in every.items() if "RedrivePolicy" in entry["Properties"]}
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def test_every_folder_of_functions_is_in_the_template_and_nothing_else_is(template: Json) -> None:
+    assert set(of_type(template, "AWS::Serverless::Function")) == set(map(resource_name, FUNCTIONS))
+    for function in FUNCTIONS:
+        assert properties(template, function)["CodeUri"] == f"functions/{function}/"
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_a_function_is_given_the_variables_that_its_settings_read(template: Json, function: str) -> None:
+    wanted: type[Settings] = getattr(settings, resource_name(function).removesuffix("Function") + "Settings")
+    assert set(variables(template, function)) == {name.upper() for name in wanted.model_fields}
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_a_function_may_read_its_secrets_and_no_others(template: Json, function: str) -> None:
+    given = {
+        value["Fn::GetAtt"][0] for name, value in variables(template, function).items() if name.endswith("_SECRET")
+    }
+    assert allowed(template, function, "secretsmanager:GetSecretValue") == given
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_a_function_may_send_to_the_queues_it_knows_and_no_others(template: Json, function: str) -> None:
+    given = {value["Ref"] for name, value in variables(template, function).items() if name.endswith("_QUEUE_URL")}
+    assert allowed(template, function, "sqs:SendMessage*") == given
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_a_function_may_consume_the_queues_that_feed_it_and_no_others(template: Json, function: str) -> None:
+    for action in ("sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ChangeMessageVisibility"):
+        assert allowed(template, function, action) == set(mappings(template, function))
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_no_policy_allows_more_than_it_names(template: Json, function: str) -> None:
+    for actions, resources in statements(template, function):
+        assert set(actions) <= ALLOWED_ACTIONS
+        for resource in resources:
+            text = resource.get("Fn::Sub", "") if isinstance(resource, dict) else resource
+            reasoned = any(text.endswith(pattern) for pattern in ALLOWED_PATTERNS.get(resource_name(function), ()))
+            assert "*" not in text or reasoned, f"{function} may act on {text}"
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_a_function_keeps_its_logs_for_a_stated_time(template: Json, function: str) -> None:
+    group = properties(template, function)["LoggingConfig"]["LogGroup"]["Ref"]
+    assert template["Resources"][group]["Properties"]["RetentionInDays"] == {"Ref": "LogDays"}
+
+
+def test_the_functions_on_the_path_of_a_person_start_from_a_snapshot(template: Json) -> None:
+    started = {
+        name
+        for name, entry in of_type(template, "AWS::Serverless::Function").items()
+        if "SnapStart" in entry["Properties"]
+    }
+    assert started == {"InboundFunction", "OrchestratorFunction", "HttpApiFunction"}
+
+
+def test_a_function_with_a_snapshot_is_published_when_the_code_changes_and_called_by_its_alias(template: Json) -> None:
+    for name, entry in of_type(template, "AWS::Serverless::Function").items():
+        if "SnapStart" in entry["Properties"]:
+            assert entry["Properties"]["AutoPublishAlias"] == "live"
+            assert entry["Properties"]["AutoPublishCodeSha256"] == {"Ref": "CodeHash"}
+            for mapping in of_type(template, "AWS::Lambda::EventSourceMapping").values():
+                assert mapping["Properties"]["FunctionName"] != {"Fn::GetAtt": [name, "Arn"]}
+
+
+def test_every_queue_keeps_order_and_gives_up_into_a_queue_of_its_own_after_five_or_more_deliveries(
+    template: Json,
+) -> None:
+    dead = {}
+    for name, queue in queues(template).items():
+        target = queue["RedrivePolicy"]["deadLetterTargetArn"]["Fn::GetAtt"][0]
+        dead[name] = target
+        letters = template["Resources"][target]["Properties"]
+        assert queue["FifoQueue"] is letters["FifoQueue"] is True
+        assert queue["RedrivePolicy"]["maxReceiveCount"] >= 5
+        assert letters["MessageRetentionPeriod"] == 14 * 24 * 3600
+    assert len(set(dead.values())) == len(dead)
+    assert set(dead) | set(dead.values()) == set(of_type(template, "AWS::SQS::Queue"))
+
+
+def test_every_queue_has_an_alarm_on_its_dead_letters_and_one_on_its_age(template: Json) -> None:
+    watched = {
+        (alarm["MetricName"], alarm["Dimensions"][0]["Value"]["Fn::GetAtt"][0])
+        for alarm in (entry["Properties"] for entry in of_type(template, "AWS::CloudWatch::Alarm").values())
+        if alarm["Namespace"] == "AWS/SQS"
+    }
+    for name, queue in queues(template).items():
+        target = queue["RedrivePolicy"]["deadLetterTargetArn"]["Fn::GetAtt"][0]
+        assert ("ApproximateNumberOfMessagesVisible", target) in watched
+        assert ("ApproximateAgeOfOldestMessage", name) in watched
+
+
+def test_every_alarm_tells_somebody_and_says_what_it_means(template: Json) -> None:
+    for alarm in of_type(template, "AWS::CloudWatch::Alarm").values():
+        assert alarm["Properties"]["AlarmActions"] == [{"Ref": "AlarmTopic"}]
+        assert alarm["Properties"]["AlarmDescription"].endswith(".")
+
+
+def test_an_alarm_on_a_metric_of_ours_watches_one_that_is_counted_with_the_same_dimensions(template: Json) -> None:
+    counted = _counted()
+    watched = [
+        entry["Properties"]
+        for entry in of_type(template, "AWS::CloudWatch::Alarm").values()
+        if entry["Properties"]["Namespace"] == "Parlour"
+    ]
+    assert "UnknownNumber" in {alarm["MetricName"] for alarm in watched}
+    for alarm in watched:
+        dimensions = frozenset(dimension["Name"] for dimension in alarm["Dimensions"]) - {"service"}
+        assert dimensions in counted[alarm["MetricName"]]
+
+
+def _counted() -> dict[str, set[frozenset[str]]]:
+    """The metrics that the package counts, by name, each with the dimensions given where it is counted."""
+    found: dict[str, set[frozenset[str]]] = {}
+    for path in Path("shared/parlour").rglob("*.py"):
+        for name, dimensions in re.findall(r"log\.count\(\"(\w+)\"(.*)\)", path.read_text("utf-8")):
+            found.setdefault(name, set()).add(frozenset(re.findall(r"(\w+)=", dimensions)))
+    return found
+
+
+def test_a_turn_comes_back_thirty_seconds_after_its_function_must_have_ended(template: Json) -> None:
+    limit = properties(template, "orchestrator")["Timeout"]
+    for name in mappings(template, "orchestrator"):
+        assert queues(template)[name]["VisibilityTimeout"] == limit + 30
+
+
+def test_no_message_comes_back_while_its_function_may_still_run(template: Json) -> None:
+    for function in FUNCTIONS:
+        for name in mappings(template, function):
+            assert queues(template)[name]["VisibilityTimeout"] >= properties(template, function)["Timeout"] + 30
+
+
+def test_a_burst_waits_two_seconds_on_messaging_and_none_on_the_web(template: Json) -> None:
+    assert {name: queue.get("DelaySeconds", 0) for name, queue in queues(template).items()} == {
+        "IntakeQueue": 0,
+        "TurnsMessagingQueue": 2,
+        "TurnsWebQueue": 0,
+        "OutboxQueue": 0,
+    }
+
+
+def test_turns_come_one_at_a_time_and_only_failed_messages_come_again(template: Json) -> None:
+    fed = {queue: mapping for function in FUNCTIONS for queue, mapping in mappings(template, function).items()}
+    assert set(fed) == set(queues(template))
+    assert {queue: mapping["BatchSize"] for queue, mapping in fed.items()} == {
+        "IntakeQueue": 10,
+        "TurnsMessagingQueue": 1,
+        "TurnsWebQueue": 1,
+        "OutboxQueue": 5,
+    }
+    assert all(mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"] for mapping in fed.values())
+
+
+def test_what_only_the_cloud_can_do_hangs_on_a_condition(template: Json) -> None:
+    for name, entry in template["Resources"].items():
+        if entry["Type"].startswith(NEEDS_THE_CLOUD):
+            assert entry.get("Condition") in {"InCloud", "Steady"}, name
+
+
+def test_inbound_is_outside_the_network_and_everything_with_a_database_is_inside(template: Json) -> None:
+    for function in FUNCTIONS:
+        inside = "VpcConfig" in properties(template, function)
+        assert inside == ("DATABASE_SECRET" in variables(template, function))
+
+
+def test_no_secret_is_echoed(template: Json) -> None:
+    for name, parameter in template["Parameters"].items():
+        assert parameter.get("NoEcho", False) is name.endswith("SecretValue")
+    for output in template["Outputs"].values():
+        assert "SecretValue" not in str(output)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_a_handler_is_a_short_file_that_imports_no_sibling(function: str) -> None:
+    folder = Path("functions", function)
+    text = (folder / "handler.py").read_text("utf-8")
+    assert text.count("\n") <= 40
+    assert [path.name for path in folder.glob("*.py")] == ["handler.py"]
+    for node in ast.walk(ast.parse(text)):
+        names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        assert not any(name.split(".")[0] in {"functions", "shared", ""} for name in names)

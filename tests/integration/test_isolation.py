@@ -1,0 +1,186 @@
+"""No tenant reaches another's rows, even with the other's ids in hand: every named query of every room is tried.
+
+A working day of one tenant is played through the rooms' public functions while each query is recorded with the
+parameters that made it return or touch rows. Then every query is run again with those very parameters as another
+tenant and as nobody. A query that no part of the day reaches fails the test: add it to the day.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from local.database import Cluster
+from parlour.infra.ids import uuid7
+from parlour.infra.postgres import Database, Transaction, _adapt
+from parlour.infra.queries import Queries, Query
+from parlour.tenancy import roles, tenants
+from tests.desk import Desk, open_desk
+from tests.integration.working_day import play
+
+QUERIES = {
+    query.name: query
+    for path in sorted(Path("shared/parlour").glob("*/queries.sql"))
+    for query in Queries(path).values()
+}
+
+READ_BEFORE_THE_TENANT_IS_KNOWN = {"tenancy.route"}
+"""The way from a number or host to its tenant; it tells where a tenant is, and nothing that is the tenant's."""
+
+
+@dataclass
+class Recording:
+    """The parameters with which each query returned or touched rows."""
+
+    reached: dict[str, Mapping[str, object]] = field(default_factory=dict)
+
+    def note(self, query: Query, parameters: Mapping[str, object], rows: int) -> None:
+        if rows > 0 and query.name not in self.reached:
+            self.reached[query.name] = dict(parameters)
+
+
+@contextmanager
+def recording(monkeypatch: pytest.MonkeyPatch) -> Iterator[Recording]:
+    """Every transaction, while it lasts, notes what its queries reached."""
+    kept = Recording()
+    real_all, real_first, real_value, real_run = Transaction.all, Transaction.first, Transaction.value, Transaction.run
+    real_many = Transaction.run_many
+
+    def all_(self: Transaction, query: Query, record: type[Any], /, **parameters: object) -> list[Any]:
+        rows = real_all(self, query, record, **parameters)
+        kept.note(query, parameters, len(rows))
+        return rows
+
+    def first(self: Transaction, query: Query, record: type[Any], /, **parameters: object) -> Any:
+        row = real_first(self, query, record, **parameters)
+        kept.note(query, parameters, row is not None)
+        return row
+
+    def value(self: Transaction, query: Query, /, **parameters: object) -> Any:
+        found = real_value(self, query, **parameters)
+        kept.note(query, parameters, found not in (None, False))
+        return found
+
+    def run(self: Transaction, query: Query, /, **parameters: object) -> int:
+        touched = real_run(self, query, **parameters)
+        kept.note(query, parameters, touched)
+        return touched
+
+    def run_many(self: Transaction, query: Query, rows: Sequence[Mapping[str, object]], /) -> None:
+        real_many(self, query, rows)
+        for row in rows[:1]:
+            kept.note(query, row, 1)
+
+    with monkeypatch.context() as patch:
+        for name, wrapped in (("all", all_), ("first", first), ("value", value), ("run", run), ("run_many", run_many)):
+            patch.setattr(Transaction, name, wrapped)
+        yield kept
+
+
+@dataclass
+class Inside:
+    """A superuser's connection that looks at everything, and runs queries as the app role for a tenant."""
+
+    connection: psycopg.Connection[Any]
+
+    def run_as(self, tenant: UUID | None, query: Query, parameters: Mapping[str, object], role: str) -> str:
+        """What the query returns, as text; a refusal by the database returns nothing."""
+        self.connection.execute("SELECT set_config('app.tenant_id', %s, true)", (str(tenant or ""),))
+        self.connection.execute(sql.SQL("SET LOCAL ROLE {}").format(sql.Identifier(role)))
+        try:
+            with self.connection.transaction():
+                cursor = self.connection.execute(query.sql.encode(), _adapt(parameters))
+                return str(cursor.fetchall()) if cursor.description else ""
+        except psycopg.Error as refusal:
+            if isinstance(refusal, psycopg.OperationalError | psycopg.errors.SyntaxErrorOrAccessRuleViolation) and not (
+                isinstance(refusal, psycopg.errors.InsufficientPrivilege)
+            ):
+                raise
+            return ""
+        finally:
+            self.connection.execute("RESET ROLE")
+
+    def everything_of(self, tenant: UUID) -> dict[str, list[Any]]:
+        """Every row of the tenant in every table."""
+        tables = self.connection.execute(
+            "SELECT table_name FROM information_schema.columns"
+            " WHERE table_schema = 'public' AND column_name = 'tenant_id'"
+        ).fetchall()
+        return {
+            name: self.connection.execute(
+                sql.SQL("SELECT * FROM {} t WHERE tenant_id = %s ORDER BY t::text").format(sql.Identifier(name)),
+                (tenant,),
+            ).fetchall()
+            for (name,) in tables
+        }
+
+
+@pytest.fixture
+def day(database: Database, now: datetime, monkeypatch: pytest.MonkeyPatch) -> tuple[Desk, Recording]:
+    with recording(monkeypatch) as kept:
+        desk = open_desk(database, now)
+        play(desk)
+    return desk, kept
+
+
+@pytest.fixture
+def neighbour(database: Database, now: datetime) -> UUID:
+    """Another tenant, with a little of its own."""
+    tenant_id = uuid7(now)
+    operator = roles.operator(tenant_id)
+    with database.transaction(operator) as tx:
+        tenants.create(operator, tx, slug="brick", display_name="Brick", settings={}, now=now, new_id=uuid7)
+    return tenant_id
+
+
+def ids_of(rows: Mapping[str, Sequence[Sequence[object]]]) -> set[str]:
+    """The ids of the tenant's rows, its own id among them."""
+    return {str(value) for table in rows.values() for row in table for value in row if isinstance(value, UUID)}
+
+
+def test_the_day_reaches_every_query_of_every_room(day: tuple[Desk, Recording]) -> None:
+    assert set(QUERIES) - set(day[1].reached) == set()
+
+
+def test_no_query_gives_another_tenant_or_nobody_anything(
+    day: tuple[Desk, Recording], neighbour: UUID, cluster: Cluster, database_name: str
+) -> None:
+    desk, recorded = day
+    with cluster.superuser(database_name) as connection, connection.transaction(force_rollback=True):
+        inside = Inside(connection)
+        before = inside.everything_of(desk.tenant_id)
+        ids = ids_of(before)
+        assert len(ids) > 200
+        for name, parameters in recorded.reached.items():
+            given = {str(value) for value in parameters.values()} | set(str(list(parameters.values())).split("'"))
+            for tenant in (neighbour, None):
+                with connection.transaction(force_rollback=True):
+                    seen = inside.run_as(tenant, QUERIES[name], parameters, "parlour_app")
+                    leaked = {one for one in ids - given if one in seen}
+                    assert not leaked or name in READ_BEFORE_THE_TENANT_IS_KNOWN, f"{name} as {tenant}"
+                    assert inside.everything_of(desk.tenant_id) == before, f"{name} as {tenant} changed something"
+
+
+def test_without_row_level_security_the_same_queries_would_leak(
+    day: tuple[Desk, Recording], neighbour: UUID, cluster: Cluster, database_name: str
+) -> None:
+    """The proof that the test above can fail: as a role that row-level security does not bind, they do."""
+    leaking = set()
+    desk, recorded = day
+    with cluster.superuser(database_name) as connection, connection.transaction(force_rollback=True):
+        inside = Inside(connection)
+        before = inside.everything_of(desk.tenant_id)
+        for name, parameters in recorded.reached.items():
+            with connection.transaction(force_rollback=True):
+                seen = inside.run_as(neighbour, QUERIES[name], parameters, "postgres")
+                changed = inside.everything_of(desk.tenant_id) != before
+                if changed or any(one in seen for one in ids_of(before)):
+                    leaking.add(name)
+    assert len(leaking) > 40

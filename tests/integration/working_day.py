@@ -1,0 +1,174 @@
+"""A working day of one tenant, through the rooms' public functions: everything a named query is for happens once."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric import rsa
+
+from local.issuer import Issuer
+from parlour.channels import outbox
+from parlour.channels.send import Outgoing, send
+from parlour.infra.errors import LeaseHeld, ProviderRejected
+from parlour.infra.ids import uuid7
+from parlour.packs import folder
+from parlour.packs.apply import apply
+from parlour.packs.export import export
+from parlour.packs.validate import validate
+from parlour.principal import system
+from parlour.tenancy import audit, bindings, keys, members, people, routes, tenants, versions
+from parlour.tenancy.oidc import Issuers
+from parlour.tenancy.sign_in import Credentials, SignIn
+from parlour.tenancy.visitor import Visitor
+from parlour.turns import events, read
+from tests.desk import Desk, WordEmbedder, says, searches
+
+ISSUER = Issuer("https://id.example.org", rsa.generate_private_key(public_exponent=65537, key_size=2048))
+SECRET = "s" * 40
+
+
+class Phone:
+    """Takes every message."""
+
+    name = "gupshup"
+
+    def deliver(self, outgoing: Outgoing, /) -> str:
+        return f"taken:{len(outgoing.text)}"
+
+
+class Refusing:
+    """Takes none."""
+
+    name = "gupshup"
+
+    def deliver(self, outgoing: Outgoing, /) -> str:
+        raise ProviderRejected(f"not a number: {len(outgoing.recipient)} digits")
+
+
+def play(desk: Desk) -> None:
+    """The whole day."""
+    administration(desk)
+    configuration(desk)
+    conversation_on_whatsapp(desk)
+    conversation_on_the_web(desk)
+    a_turn_that_is_resumed(desk)
+
+
+def administration(desk: Desk) -> None:
+    """Members and keys come, change and go; the tenant is renamed and paused; all of it can be read back."""
+    admin = desk.admin
+    with desk.database.transaction(admin) as tx:
+        member = members.add(
+            admin, tx, issuer=ISSUER.url, subject="ines", display_name="Ines", roles=["viewer"], clearance=1,
+            now=desk.clock(), new_id=uuid7,
+        )  # fmt: skip
+        members.change(admin, tx, member.id, roles=["viewer"], clearance=2, active=True, now=desk.clock(), new_id=uuid7)
+        assert members.all_of(admin, tx)
+        key = keys.create(admin, tx, name="ci", roles=["admin"], clearance=1, now=desk.clock(), new_id=uuid7)
+        tenants.update(admin, tx, display_name="Northbank", settings={"polite": True}, now=desk.clock(), new_id=uuid7)
+        tenants.set_status(admin, tx, "paused", desk.clock(), uuid7)
+        tenants.set_status(admin, tx, "active", desk.clock(), uuid7)
+        assert tenants.get(tx)
+        assert audit.recent(admin, tx, 50)
+    everybody_signs_in(desk, key.text)
+    with desk.database.transaction(admin) as tx:
+        assert keys.all_of(admin, tx)
+        keys.revoke(admin, tx, key.key.id, desk.clock(), uuid7)
+
+
+def everybody_signs_in(desk: Desk, key: str) -> None:
+    """A member, a key and a visitor."""
+    documents = {
+        f"{ISSUER.url}/.well-known/openid-configuration": ISSUER.discovery(),
+        f"{ISSUER.url}/jwks.json": ISSUER.keys(),
+    }
+    sign_in = SignIn(Issuers([ISSUER.url], "parlour", documents.__getitem__), lambda: SECRET, lambda: SECRET)
+    now = desk.clock()
+    for bearer in (ISSUER.token("ines", now), key):
+        assert sign_in.authenticate(Credentials(f"Bearer {bearer}", "northbank"), desk.database, now)
+    visitor = desk.visit()
+    with desk.database.transaction(visitor) as tx:
+        session = people.sessions_of(visitor, tx, 1)[0]
+        assert people.session_of(visitor, tx, session.id)
+        people.open_session(visitor, tx, binding_id=session.binding_id, now=now, new_id=uuid7)
+    assert visitor.id is not None
+    token = sign_in.issue(Visitor(desk.tenant_id, visitor.id, session.binding_id, session.id), now)
+    assert sign_in.authenticate(Credentials(f"Bearer {token.text}", ""), desk.database, now)
+
+
+def configuration(desk: Desk) -> None:
+    """The pack is changed in every place and applied again, and read back."""
+    files = folder.read(Path("packs/construction"))
+    assert export(desk.admin, desk.database)
+    changed = {path: _changed(path, text) for path, text in files.items()}
+    apply(desk.admin, desk.database, WordEmbedder(), validate(changed), desk.clock(), uuid7)
+    with desk.database.transaction(desk.admin) as tx:
+        (binding, *_) = bindings.list_active(tx)
+        assert versions.history(tx, "binding", binding.id)
+        assert bindings.by_slug(tx, binding.slug)
+        assert routes.mine(tx)
+        routes.release_missing(tx, [route.key for route in routes.mine(tx) if "contracts" not in route.key])
+
+
+def _changed(path: str, text: str) -> str:
+    if path.endswith("main-works-contract.md"):
+        return text.replace("delay damages", "damages for delay").rsplit("\n## ", 1)[0]
+    if path.startswith(("humans/", "teams/", "agents/", "bindings/")):
+        return text.replace("display_name: ", "display_name: The ")
+    if path == "entities/project.yaml":
+        return text.replace("name: ", "name: The ")
+    return text
+
+
+def conversation_on_whatsapp(desk: Desk) -> None:
+    """A question, its cited answer, sent, delivered; the same webhook again; a reply that cannot be sent."""
+    desk.write("How wide is the crack at C4?", "day-1")
+    desk.model.script = [searches("crack width C4"), says("0.35 mm [1].")]
+    desk.run()
+    desk.write("How wide is the crack at C4?", "day-1")
+    principal = system(desk.tenant_id)
+    (session,) = {wake.session_id for wake in desk.wakes()}
+    with desk.database.transaction(principal) as tx:
+        (unsent,) = outbox.unsent(tx, session_id=session)
+    sent = send(principal, desk.database, Phone(), unsent.id, desk.clock())
+    assert sent.state == "sent"
+    ((provider_id,),) = desk.rows("SELECT provider_message_id FROM outbox_parts")
+    desk.write("", str(provider_id), kind="status", status="delivered")
+    ((message_id,),) = desk.rows("SELECT message_id FROM outbox")
+    with desk.database.transaction(principal) as tx:
+        assert outbox.delivery(tx, message_id=message_id)  # type: ignore[arg-type]
+    desk.write("And the crane?", "day-2")
+    desk.model.script = [says("On Monday.")]
+    desk.run()
+    with desk.database.transaction(principal) as tx:
+        (waiting,) = outbox.unsent(tx, session_id=session)
+    assert send(principal, desk.database, Refusing(), waiting.id, desk.clock()).state == "failed"
+
+
+def conversation_on_the_web(desk: Desk) -> None:
+    """A visitor asks, follows the events and reads the transcript; an operator looks at the turn."""
+    visitor = desk.visit()
+    session = desk.session_of(visitor)
+    desk.write_web(visitor, session, "How wide is the crack?")
+    desk.model.script = [says("0.35 mm.")]
+    desk.run()
+    with desk.database.transaction(visitor) as tx:
+        assert events.after(visitor, tx, session, 0)
+        assert read.transcript(visitor, tx, session, 10)
+    with desk.database.transaction(desk.admin) as tx:
+        (turn,) = read.latest(desk.admin, tx, 10, session)
+        assert read.turn(desk.admin, tx, turn.row.id)
+        assert people.session(tx, session)
+
+
+def a_turn_that_is_resumed(desk: Desk) -> None:
+    """A worker is refused while another holds the lease; one breaks after a tool call, the next goes on."""
+    desk.write("And the wind?", "day-3")
+    desk.rows(f"UPDATE sessions SET lease_until = '{desk.clock().isoformat()}'::timestamptz + '1 minute' RETURNING 1")
+    with pytest.raises(LeaseHeld):
+        desk.run()
+    desk.clock.now += timedelta(minutes=2)
+    desk.model.script = [searches("wind limit"), RuntimeError(), says("38 km/h [1].")]
+    with pytest.raises(RuntimeError):
+        desk.run()
+    desk.run()
