@@ -17,7 +17,7 @@ from parlour.knowledge.changes import Changes
 from parlour.knowledge.chunks import cut
 from parlour.knowledge.embed import Vectors
 from parlour.knowledge.entities import EntityKey, find_entities
-from parlour.knowledge.index import Entry, by_owner, reindex
+from parlour.knowledge.index import Entry, by_owner, refuse_repeated, reindex
 from parlour.knowledge.rows import RowDraft, StoredRow, chunk_row, compare
 from parlour.knowledge.store import Owner, StoredDocument
 from parlour.principal import Principal
@@ -70,7 +70,11 @@ class DocumentsPlan:
 
 
 def prepare_documents(tx: Transaction, drafts: Sequence[DocumentDraft], space: str) -> DocumentsPlan:
-    """Cut the documents and compare them with what is stored; writes nothing. `space` is the embedder's."""
+    """Cut the documents and compare them with what is stored; writes nothing. `space` is the embedder's.
+
+    InvalidRequest when two documents have one key.
+    """
+    refuse_repeated([draft.key for draft in drafts])
     stored = _stored(tx, drafts)
     rows = by_owner(store.document_rows(tx, [document.id for document in stored.values()], space))
     cut_drafts = [(draft, draft.rows()) for draft in drafts]

@@ -17,7 +17,7 @@ from parlour.infra.postgres import Transaction
 from parlour.knowledge import store
 from parlour.knowledge.changes import Changes
 from parlour.knowledge.embed import Vectors
-from parlour.knowledge.index import Entry, by_owner, reindex
+from parlour.knowledge.index import Entry, by_owner, refuse_repeated, reindex
 from parlour.knowledge.rows import RowDraft, StoredRow, compare
 from parlour.knowledge.snapshots import RecordType, snapshot
 from parlour.knowledge.store import Owner, StoredEntity
@@ -58,8 +58,9 @@ def prepare_entities(
 ) -> EntitiesPlan:
     """Render the snapshots and compare them with what is stored; writes nothing. `space` is the embedder's.
 
-    InvalidRequest when a draft's type is not among `types`.
+    InvalidRequest when a draft's type is not among `types`, or two drafts have one key.
     """
+    refuse_repeated([draft.key for draft in drafts])
     rendered = [(draft, _snapshot(draft, types)) for draft in drafts]
     stored = _stored(tx, drafts)
     rows = by_owner(store.entity_rows(tx, [entity.id for entity in stored.values()], space))

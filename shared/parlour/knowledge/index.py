@@ -1,12 +1,12 @@
 """Bringing the searchable rows of documents and entities in line with their drafts, vectors included."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from parlour.infra.errors import Conflict
+from parlour.infra.errors import Conflict, InvalidRequest
 from parlour.infra.ids import NewId
 from parlour.infra.postgres import Transaction
 from parlour.knowledge import store
@@ -23,6 +23,13 @@ class Entry:
     owner: Owner
     rows: Sequence[RowDraft]
     changed: bool
+
+
+def refuse_repeated(keys: Sequence[object]) -> None:
+    """InvalidRequest when a key is there twice: the second would undo the first."""
+    repeated = [key for key, times in Counter(keys).items() if times > 1]
+    if repeated:
+        raise InvalidRequest(f"{repeated[0]} is there twice; give each a key of its own")
 
 
 def by_owner(rows: Sequence[StoredRow]) -> Mapping[UUID, list[StoredRow]]:

@@ -132,15 +132,15 @@ WITH asked AS MATERIALIZED (
       FROM (SELECT %(entity_id)s::uuid AS id
             UNION SELECT target_id FROM edges WHERE source_id = %(entity_id)s::uuid
             UNION SELECT source_id FROM edges WHERE target_id = %(entity_id)s::uuid) n
-), by_meaning AS (
-    SELECT v.row_id AS id, row_number() OVER (ORDER BY v.vector <=> %(vector)s::vector, v.row_id) AS place
+), nearest AS (
+    SELECT v.row_id AS id, v.vector <=> %(vector)s::vector AS distance
       FROM embeddings v
       JOIN context_rows r ON (r.tenant_id, r.id) = (v.tenant_id, v.row_id)
      WHERE %(vector)s::vector IS NOT NULL
        AND v.model = %(space)s
        AND r.classification <= %(clearance)s
        AND (%(entity_id)s::uuid IS NULL OR r.entity_id = ANY((SELECT ids FROM near)::uuid[]))
-     ORDER BY place
+     ORDER BY distance, id
      LIMIT %(depth)s
 ), matching AS (
     SELECT found.id, found.rank
@@ -153,11 +153,15 @@ WITH asked AS MATERIALIZED (
        AND r.entity_id = ANY((SELECT ids FROM near)::uuid[])
        AND r.classification <= %(clearance)s
        AND r.lexemes @@ asked.words
-), by_words AS (
-    SELECT id, row_number() OVER (ORDER BY rank DESC, id) AS place FROM matching ORDER BY place LIMIT %(depth)s
+     ORDER BY rank DESC, id
+     LIMIT %(depth)s
+), placed AS (
+    SELECT id, row_number() OVER (ORDER BY distance, id) AS place FROM nearest
+     UNION ALL
+    SELECT id, row_number() OVER (ORDER BY rank DESC, id) FROM matching
 ), merged AS (
     SELECT id, sum(1.0 / (%(k)s + place))::float8 AS score
-      FROM (SELECT * FROM by_meaning UNION ALL SELECT * FROM by_words) AS branches
+      FROM placed
      GROUP BY id
      ORDER BY score DESC, id
      LIMIT %(most)s

@@ -1,0 +1,164 @@
+"""Two tenants with a few types of record, a session to cite in, and an embedder that needs no model."""
+
+import hashlib
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+import pytest
+
+from parlour.infra.ids import uuid7
+from parlour.infra.postgres import Database, Transaction
+from parlour.infra.queries import Query
+from parlour.knowledge.changes import Changes
+from parlour.knowledge.documents import DocumentDraft, prepare_documents, write_documents
+from parlour.knowledge.edges import EdgeDraft, write_edges
+from parlour.knowledge.embed import Embedder, embed_texts, space
+from parlour.knowledge.entities import EntityDraft, prepare_entities, write_entities
+from parlour.knowledge.snapshots import RecordType
+from parlour.principal import RESTRICTED, Principal
+
+PROJECT = RecordType("project", "Project", {}, {"semantic": "{{name}} is a {{type}}, status {{status}}"})
+TASK = RecordType("task", "Task")
+
+_TENANT = """
+INSERT INTO tenants (tenant_id, slug, display_name, created_at, updated_at)
+VALUES (current_tenant(), %(slug)s, %(slug)s, %(now)s, %(now)s)
+"""
+_TYPE = """
+INSERT INTO entity_types (tenant_id, id, key, display_name, created_at, updated_at)
+VALUES (current_tenant(), %(id)s, %(key)s, %(name)s, %(now)s, %(now)s)
+"""
+_SESSION = """
+WITH h AS (
+    INSERT INTO humans (tenant_id, id, slug, display_name, created_at, updated_at)
+    VALUES (current_tenant(), %(id)s, 'h', 'H', %(now)s, %(now)s)
+), t AS (
+    INSERT INTO teams (tenant_id, id, slug, display_name, created_at, updated_at)
+    VALUES (current_tenant(), %(id)s, 't', 'T', %(now)s, %(now)s)
+), a AS (
+    INSERT INTO agents (tenant_id, id, slug, display_name, created_at, updated_at)
+    VALUES (current_tenant(), %(id)s, 'a', 'A', %(now)s, %(now)s)
+), b AS (
+    INSERT INTO bindings (tenant_id, id, slug, display_name, human_id, team_id, agent_id, created_at, updated_at)
+    VALUES (current_tenant(), %(id)s, 'b', 'B', %(id)s, %(id)s, %(id)s, %(now)s, %(now)s)
+), u AS (
+    INSERT INTO users (tenant_id, id, created_at) VALUES (current_tenant(), %(id)s, %(now)s)
+)
+INSERT INTO sessions (tenant_id, id, user_id, binding_id, channel, lease_token, created_at, last_active_at)
+VALUES (current_tenant(), %(id)s, %(id)s, %(id)s, 'web', 7, %(now)s, %(now)s)
+"""
+
+LEASE = 7
+"""The token of the lease that the session was last taken with."""
+
+
+class WordEmbedder:
+    """Texts with words in common point the same way: each word is a direction given by its hash."""
+
+    def __init__(self, model: str = "words", dimensions: int = 64) -> None:
+        self.model = model
+        self.dimensions = dimensions
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        return [self._vector(text) for text in texts]
+
+    def _vector(self, text: str) -> list[float]:
+        vector = [0.0] * self.dimensions
+        for word in re.findall(r"\w+", text.casefold()):
+            vector[hashlib.sha256(word.encode()).digest()[0] % self.dimensions] += 1.0
+        length = math.hypot(*vector) or 1.0
+        return [part / length for part in vector]
+
+
+@dataclass(frozen=True)
+class Library:
+    """One tenant's knowledge, as a test fills it and reads it."""
+
+    database: Database
+    principal: Principal
+    session_id: UUID
+    now: datetime
+    embedder: Embedder
+
+    def put(self, *drafts: DocumentDraft) -> Changes:
+        with self.database.transaction(self.principal) as tx:
+            plan = prepare_documents(tx, drafts, space(self.embedder))
+        vectors = embed_texts(self.embedder, plan.texts)
+        with self.database.transaction(self.principal) as tx:
+            return write_documents(self.principal, tx, plan, vectors, self.now, uuid7)
+
+    def put_entities(self, *drafts: EntityDraft, types: Sequence[RecordType] = (PROJECT, TASK)) -> Changes:
+        with self.database.transaction(self.principal) as tx:
+            plan = prepare_entities(tx, drafts, types, space(self.embedder))
+        vectors = embed_texts(self.embedder, plan.texts)
+        with self.database.transaction(self.principal) as tx:
+            return write_entities(self.principal, tx, plan, vectors, self.now, uuid7)
+
+    def link(self, *drafts: EdgeDraft) -> Changes:
+        with self.database.transaction(self.principal) as tx:
+            return write_edges(self.principal, tx, drafts, self.now, uuid7)
+
+    def rows(self) -> list["Row"]:
+        with self.database.transaction(self.principal) as tx:
+            return tx.all(_ROWS, Row)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A searchable row as it is stored, with the spaces it has vectors in."""
+
+    id: UUID
+    entity: str | None
+    document: str | None
+    ordinal: int
+    title: str
+    content: str
+    classification: int
+    label: str
+    spaces: list[str]
+
+
+_ROWS = Query(
+    "test.rows",
+    "-",
+    """
+SELECT r.id, e.key AS entity, d.key AS document, r.ordinal, r.title, r.content, r.classification,
+       r.metadata->>'kind' AS label, array_remove(array_agg(v.model ORDER BY v.model), NULL) AS spaces
+  FROM context_rows r
+  LEFT JOIN embeddings v ON v.row_id = r.id
+  LEFT JOIN entities e ON e.id = r.entity_id
+  LEFT JOIN documents d ON d.id = r.document_id
+ GROUP BY r.tenant_id, r.id, e.key, d.key
+ ORDER BY d.key, r.title, r.ordinal
+""",
+)
+
+
+def execute(tx: Transaction, sql: str, /, **values: object) -> int:
+    """A statement that only a test needs."""
+    return tx.run(Query("test.statement", "-", sql), **values)
+
+
+def _library(database: Database, slug: str, now: datetime) -> Library:
+    principal = Principal(uuid7(now), "member", None, frozenset({"admin"}), clearance=RESTRICTED)
+    session_id = uuid7(now)
+    with database.transaction(principal) as tx:
+        execute(tx, _TENANT, slug=slug, now=now)
+        for record_type in (PROJECT, TASK):
+            execute(tx, _TYPE, id=uuid7(now), key=record_type.key, name=record_type.display_name, now=now)
+        execute(tx, _SESSION, id=session_id, now=now)
+    return Library(database, principal, session_id, now, WordEmbedder())
+
+
+@pytest.fixture
+def library(database: Database, now: datetime) -> Library:
+    return _library(database, "acme", now)
+
+
+@pytest.fixture
+def other_library(library: Library, database: Database, now: datetime) -> Library:
+    return _library(database, "brick", now)

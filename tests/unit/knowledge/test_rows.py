@@ -1,0 +1,64 @@
+"""A row carries where it is from; a changed document keeps the rows whose text stays."""
+
+from uuid import UUID
+
+from parlour.knowledge.chunks import cut
+from parlour.knowledge.rows import RowDraft, StoredRow, chunk_row, compare
+
+
+def draft(content: str, ordinal: int = 0) -> RowDraft:
+    return RowDraft("document_chunk", ordinal, "Title", content, 0, {})
+
+
+def stored(number: int, content: str, *, embedded: bool = True) -> StoredRow:
+    return StoredRow(UUID(int=number), UUID(int=99), draft(content).content_hash, {}, embedded)
+
+
+def test_a_row_says_when_who_and_where_before_the_text() -> None:
+    (piece,) = cut("# Slab\n\n<!-- page: 2 -->\nPoured.", date="2026-03-02", author="Meera")
+    row = chunk_row(piece, 4, "Site report", "site_report", 1)
+    assert row.content == "[2026-03-02] Meera: Site report > Slab\nPoured."
+    assert row.metadata == {
+        "kind": "site_report",
+        "lead": len("[2026-03-02] Meera: Site report > Slab\n"),
+        "heading": "Slab",
+        "page": 2,
+        "date": "2026-03-02",
+        "sender": "Meera",
+    }
+    assert (row.ordinal, row.classification, row.title) == (4, 1, "Site report")
+
+
+def test_a_heading_that_repeats_the_title_is_not_said_twice() -> None:
+    (piece,) = cut("# Site Report\n\nPoured.")
+    row = chunk_row(piece, 0, "Site report", "document", 0)
+    assert row.content == "Site report\nPoured."
+    assert "heading" not in row.metadata
+
+
+def test_the_words_before_the_text_are_bounded() -> None:
+    (piece,) = cut(f"# {'h' * 5_000}\n\nText.", author="a" * 60)
+    row = chunk_row(piece, 0, "t" * 5_000, "document", 0)
+    assert len(row.content) < 500
+
+
+def test_unchanged_text_keeps_its_row_wherever_it_moves() -> None:
+    difference = compare([stored(1, "one"), stored(2, "two")], [draft("new"), draft("two", 1), draft("one", 2)])
+    assert [(row.id.int, kept.ordinal) for row, kept in difference.kept] == [(2, 1), (1, 2)]
+    assert [row.content for row in difference.new] == ["new"]
+    assert difference.gone == []
+
+
+def test_text_that_is_gone_loses_its_row() -> None:
+    difference = compare([stored(1, "one"), stored(2, "two")], [draft("two")])
+    assert difference.gone == [UUID(int=1)]
+
+
+def test_each_row_stands_for_one_text_only() -> None:
+    difference = compare([stored(1, "same")], [draft("same"), draft("same", 1)])
+    assert (len(difference.kept), len(difference.new)) == (1, 1)
+
+
+def test_what_has_no_vector_is_what_is_new_or_was_never_embedded() -> None:
+    rows = [stored(1, "one", embedded=False), stored(2, "two")]
+    assert compare(rows, [draft("one"), draft("two"), draft("three")]).texts == ["one", "three"]
