@@ -48,8 +48,8 @@ def test_many_texts_go_out_in_batches() -> None:
         sizes.append(len(json.loads(request.content)["input"]))
         return lengths(request)
 
-    assert len(openai(count).embed(["text"] * 70)) == 70
-    assert sizes == [32, 32, 6]
+    assert len(openai(count).embed(["text"] * 130)) == 130
+    assert sizes == [64, 64, 2]
 
 
 def test_the_request_is_what_such_servers_expect() -> None:
@@ -66,7 +66,7 @@ def test_the_request_is_what_such_servers_expect() -> None:
     assert json.loads(request.content) == {"model": "mini", "input": ["x" * 8_000], "encoding_format": "float"}
 
 
-def test_a_question_waits_less_than_a_batch() -> None:
+def test_more_texts_are_given_more_time() -> None:
     waits: list[float] = []
 
     def keep(request: httpx2.Request) -> httpx2.Response:
@@ -74,8 +74,8 @@ def test_a_question_waits_less_than_a_batch() -> None:
         return lengths(request)
 
     openai(keep).embed(["question"])
-    openai(keep).embed(["one", "two"])
-    assert waits == [5.0, 60.0]
+    openai(keep).embed(["one", "two", "three"])
+    assert waits == [10.0, 12.0]
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])
