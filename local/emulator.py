@@ -106,4 +106,5 @@ def _surroundings(port: int, scratch: Path) -> dict[str, str]:
         "S3_DATA_DIR": str(scratch / "s3"),
         "STATE_DIR": str(scratch / "state"),
         "LOG_LEVEL": "WARNING",
+        "POWERTOOLS_LOG_LEVEL": "INFO",  # the functions' own; they would take the emulator's otherwise
     }
