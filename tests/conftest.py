@@ -1,45 +1,36 @@
 """The real PostgreSQL that every database test runs on: one cluster, one migrated template, a clone per test."""
 
-import tempfile
 import uuid
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 
+from local import scratch
 from local.database import APP, Cluster
+from local.scratch import PASSWORD
 from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database, connector
 
 NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 """Monday morning, the moment at which tests happen unless they say otherwise."""
 
-_APP_PASSWORD = "app"
-
 
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Cluster]:
-    """A cluster of this test process's own.
-
-    Not under pytest's own folder: every new run makes that one private to its user again, and as root the server
-    runs as another user, who is then shut out of the middle of a test.
-    """
-    with tempfile.TemporaryDirectory(prefix="parlour-") as folder:
-        Path(folder).chmod(0o755)
-        running = Cluster(Path(folder) / "data")
+    """A cluster of this test process's own."""
+    with scratch.cluster() as running:
         with running.superuser() as superuser:  # nothing here has to outlive a power cut
             superuser.execute("ALTER SYSTEM SET fsync = off")
             superuser.execute("SELECT pg_reload_conf()")
         yield running
-        running.stop()
 
 
 @pytest.fixture(scope="session")
 def template(cluster: Cluster) -> str:
     """A database with the whole schema and no rows."""
     cluster.create("template_parlour")
-    cluster.migrate("template_parlour", NOW, _APP_PASSWORD)
+    cluster.migrate("template_parlour", NOW, PASSWORD)
     return "template_parlour"
 
 
@@ -58,7 +49,7 @@ def open_database(cluster: Cluster, database_name: str) -> Iterator[Callable[[],
     opened: list[Database] = []
 
     def open_one() -> Database:
-        opened.append(Database(connector(cluster.parameters(database_name, APP, _APP_PASSWORD))))
+        opened.append(Database(connector(cluster.parameters(database_name, APP, PASSWORD))))
         return opened[-1]
 
     yield open_one

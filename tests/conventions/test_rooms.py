@@ -30,7 +30,7 @@ PURE = {
     "models": {"request", "route"},
     "tools": {"definition", "result"},
     "knowledge": {"chunks", "mail", "snapshots", "changes"},
-    "tenancy": {"roles", "visitor"},
+    "tenancy": {"roles", "visitor", "records", "persona", "labels", "tokens"},
     "turns": {"journal", "polite", "timing"},
     "packs": {"format", "validate", "spelling"},
 }

@@ -23,7 +23,8 @@ from parlour.principal import Principal
 _CONNECT_SECONDS = 10
 _STATEMENT_SECONDS = 20
 _KEEPALIVE = {"keepalives": 1, "keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3}
-_SET_TENANT = "SELECT set_config('app.tenant_id', %s, true)"
+_BEGIN_AS = "BEGIN; SELECT set_config('app.tenant_id', '{}', true)"
+"""Both in one round trip. The simple protocol takes no parameters; what is put in is a UUID or nothing."""
 
 
 @dataclass(slots=True)
@@ -100,7 +101,7 @@ class Database:
         committed is as if it had never been, so the caller's caller may simply run it again.
         """
         tenant = principal.tenant_id if isinstance(principal, Principal) else principal
-        connection = self._begin("" if tenant is None else str(tenant))
+        connection = self._begin(tenant)
         try:
             yield Transaction(connection, self.statements)
             connection.commit()
@@ -117,7 +118,7 @@ class Database:
         if connection is not None:
             connection.close()
 
-    def _begin(self, tenant: str) -> psycopg.Connection[Any]:
+    def _begin(self, tenant: UUID | None) -> psycopg.Connection[Any]:
         reused = self._connection is not None
         try:
             return self._open(tenant)
@@ -131,11 +132,11 @@ class Database:
             self.close()
             raise DatabaseUnavailable from error
 
-    def _open(self, tenant: str) -> psycopg.Connection[Any]:
+    def _open(self, tenant: UUID | None) -> psycopg.Connection[Any]:
         if self._connection is None:
             self._connection = self._connect()
-        self.statements.note("set_tenant")
-        self._connection.execute(_SET_TENANT, (tenant,))
+        self.statements.note("begin")
+        self._connection.execute(_BEGIN_AS.format("" if tenant is None else UUID(str(tenant))).encode())
         return self._connection
 
     def _roll_back(self) -> None:
@@ -158,6 +159,7 @@ def connector(
     def connect() -> psycopg.Connection[Any]:
         connection: psycopg.Connection[Any] = psycopg.Connection.connect(
             **{"connect_timeout": _CONNECT_SECONDS, **_KEEPALIVE, **parameters},  # type: ignore[arg-type]
+            autocommit=True,  # a transaction is begun together with its tenant, not before
             prepare_threshold=None,
             options=f"-c statement_timeout={statement_seconds * 1000} -c timezone=UTC",
         )

@@ -83,9 +83,7 @@ def _put_outbox(running: Running, tx: Transaction, outbox_id: UUID, message_id: 
 
 
 def _finish(running: Running, tx: Transaction, said: Answer) -> None:
-    store.settle_inputs(tx, running.turn.id, "parked" if said.state == "failed" else "answered")
     store.finish_turn(
-        tx, running.turn.id, state=said.state, degraded=said.degraded, problem=said.problem,
+        tx, running.lease, running.turn.id, state=said.state, degraded=said.degraded, problem=said.problem,
         stage_ms=dict(running.stages.milliseconds), now=running.services.clock(),
     )  # fmt: skip
-    store.release_lease(tx, running.lease)

@@ -25,12 +25,13 @@ def answerable(message: Inbound) -> bool:
     return bool(message.body.strip()) and len(message.body) <= LONGEST_TEXT
 
 
-def instead(tenant_status: str, inputs: Sequence[Inbound]) -> str | None:
+def instead(inputs: Sequence[Inbound], *, is_open: bool) -> str | None:
     """The line that answers a turn without the model, or None when the model is to answer it.
 
-    A burst with at least one readable message goes to the model; otherwise the last message decides.
+    Closed is a tenant that is paused or archived, or a binding that is switched off. A burst with at least one
+    readable message goes to the model; otherwise the last message decides.
     """
-    if tenant_status != "active":
+    if not is_open:
         return PAUSED
     if any(answerable(message) for message in inputs):
         return None

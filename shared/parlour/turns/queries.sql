@@ -168,14 +168,17 @@ VALUES (current_tenant(), %(id)s, %(session_id)s, %(binding_id)s, %(turn_id)s, '
 INSERT INTO citations (tenant_id, message_id, number, row_id, title, locator)
 VALUES (current_tenant(), %(message_id)s, %(number)s, %(row_id)s, %(title)s, %(locator)s);
 
--- name: settle_inputs
--- The turn's inputs are answered, or parked when it failed.
-UPDATE messages
-   SET state = %(state)s
- WHERE turn_id = %(turn_id)s AND direction = 'inbound';
-
 -- name: finish_turn
--- The turn is over.
+-- The turn is over: its inputs are answered, or parked when it failed, and the session is let go.
+WITH settled AS (
+    UPDATE messages
+       SET state = CASE WHEN %(state)s = 'failed' THEN 'parked' ELSE 'answered' END
+     WHERE turn_id = %(turn_id)s AND direction = 'inbound'
+), released AS (
+    UPDATE sessions
+       SET lease_until = NULL
+     WHERE id = %(session_id)s AND lease_token = %(token)s
+)
 UPDATE turns
    SET state = %(state)s, degraded = %(degraded)s, problem = %(problem)s, stage_ms = %(stage_ms)s, finished_at = %(now)s
  WHERE id = %(turn_id)s AND state = 'open';

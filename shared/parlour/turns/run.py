@@ -92,7 +92,8 @@ def _work(running: Running) -> Answer:
     try:
         with running.stages.timed("load"), running.services.database.transaction(running.feed.principal) as tx:
             loaded = load(tx, running.lease, running.turn, running.inputs)
-        line = polite.instead(loaded.persona.tenant.status, running.inputs)
+        is_open = loaded.persona.tenant.status == "active" and loaded.persona.binding.is_active
+        line = polite.instead(running.inputs, is_open=is_open)
         return _converse(running, loaded) if line is None else Answer(line)
     except (ProviderUnavailable, ProviderRejected, PromptOverflow, Misconfigured) as problem:
         log.error("turn_degraded", problem, turn_id=running.turn.id, code=problem.code)

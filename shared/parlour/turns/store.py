@@ -319,19 +319,15 @@ def insert_citations(tx: Transaction, citations: Sequence[Citation]) -> None:
     tx.run_many(SQL["insert_citation"], [_fields(citation) for citation in citations])
 
 
-def settle_inputs(tx: Transaction, turn_id: UUID, state: str) -> None:
-    """Mark the turn's inputs answered or parked."""
-    tx.run(SQL["settle_inputs"], turn_id=turn_id, state=state)
-
-
 def finish_turn(
-    tx: Transaction, turn_id: UUID, *, state: str, degraded: bool, problem: str | None,
+    tx: Transaction, lease: Lease, turn_id: UUID, *, state: str, degraded: bool, problem: str | None,
     stage_ms: dict[str, Json], now: datetime,
 ) -> None:  # fmt: skip
-    """Close the turn."""
+    """Close the turn, settle its inputs and let the session go."""
     tx.run(
         SQL["finish_turn"],
-        turn_id=turn_id, state=state, degraded=degraded, problem=problem, stage_ms=stage_ms, now=now,
+        session_id=lease.id, token=lease.token, turn_id=turn_id, state=state, degraded=degraded, problem=problem,
+        stage_ms=stage_ms, now=now,
     )  # fmt: skip
 
 

@@ -284,7 +284,7 @@ def test_sending_takes_two_short_transactions_and_few_statements(desk: Desk, pho
     after = desk.database.statements.by_name
 
     assert {name: after[name] - before.get(name, 0) for name in after if after[name] != before.get(name, 0)} == {
-        "set_tenant": 2,
+        "begin": 2,
         "channels.take": 1,
         "channels.begin": 1,
         "channels.part_taken": 1,

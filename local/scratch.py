@@ -1,0 +1,41 @@
+"""A PostgreSQL of one's own for as long as a block lasts: what tests and benchmarks run on."""
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from local.database import APP, Cluster
+from parlour.infra.postgres import Database, connector
+
+PASSWORD = "app"
+
+
+@contextmanager
+def cluster() -> Iterator[Cluster]:
+    """A cluster in a folder that goes with it.
+
+    Not under pytest's own folder: every new run makes that one private to its user again, and as root the server
+    runs as another user, who is then shut out in the middle of a test.
+    """
+    with tempfile.TemporaryDirectory(prefix="parlour-") as folder:
+        Path(folder).chmod(0o755)
+        running = Cluster(Path(folder) / "data")
+        try:
+            yield running
+        finally:
+            running.stop()
+
+
+@contextmanager
+def database() -> Iterator[Database]:
+    """An empty, migrated database, as the app role."""
+    with cluster() as running:
+        running.create("scratch")
+        running.migrate("scratch", datetime.now(UTC), PASSWORD)
+        opened = Database(connector(running.parameters("scratch", APP, PASSWORD)))
+        try:
+            yield opened
+        finally:
+            opened.close()
