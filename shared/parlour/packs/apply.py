@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from parlour.context import tokens
 from parlour.infra import log
 from parlour.infra.errors import Conflict, Forbidden, InvalidPack, NotFound
 from parlour.infra.ids import NewId
@@ -63,7 +64,7 @@ def apply(
     pack: Pack,
     now: datetime,
     new_id: NewId,
-    measure: Callable[[str], int] | None = None,
+    measure: Callable[[str], int] | None = tokens.count,
 ) -> Applied:
     """Make the principal's tenant what `pack` says; applying the same pack again writes and embeds nothing.
 
@@ -75,16 +76,17 @@ def apply(
     missing (tiers, tools, types, records, links, documents) stays as it is: conversations and citations
     refer to it, and records may have come in by other ways.
 
-    `measure` (text to tokens) refuses bindings whose layers 0 and 1 exceed their agent's profile.
+    Bindings whose layers 0 and 1 exceed their agent's profile are refused; `measure` is text to tokens, None
+    does not look.
 
-    Raises Forbidden, also for a binding that would show more than the principal may see; InvalidPack from
-    `measure`; NotFound when there is no such tenant; Conflict when the pack belongs to another tenant, when a
+    Raises Forbidden, also for a binding that would show more than the principal may see; InvalidPack for
+    what is too large; NotFound when there is no such tenant; Conflict when the pack belongs to another tenant, when a
     routing key does, or when another apply came in between; and what the embedder raises. Whatever it raises,
     nothing was written.
     """
     require(principal, "admin")
     pack = built_in.added(pack)
-    _weigh(pack, measure)
+    _refuse_too_large(pack, measure)
     where = space(embedder)
     types, records = drafts.record_types(pack), drafts.entities(pack)
     with database.transaction(principal) as tx:
@@ -105,7 +107,7 @@ def apply(
     return applied
 
 
-def _weigh(pack: Pack, measure: Callable[[str], int] | None) -> None:
+def _refuse_too_large(pack: Pack, measure: Callable[[str], int] | None) -> None:
     problems = list(weigh.problems(pack, measure)) if measure else []
     if problems:
         raise InvalidPack(problems)

@@ -1,4 +1,4 @@
-"""A pack's records and documents as the knowledge room takes them, and its routing keys. Pure."""
+"""A pack's records and documents as the knowledge room takes them, and its routing keys."""
 
 from parlour.infra.jsonable import JsonObject
 from parlour.knowledge.documents import DocumentDraft

@@ -126,14 +126,14 @@ class Routing(Part):
 
 
 class Memory(Part):
-    """How many facts and episodes are recalled in a turn."""
+    """How many facts and episodes a turn recalls; kept for when Parlour remembers."""
 
     facts: Annotated[int, Field(ge=0, le=100)] = 30
     episodes: Annotated[int, Field(ge=0, le=50)] = 5
 
 
 class Retrieval(Part):
-    """How many rows a search returns when the model names no number."""
+    """How many rows a search returns when the model names no number; kept, the tool has its own default so far."""
 
     limit: Annotated[int, Field(ge=1, le=20)] = 6
 

@@ -11,9 +11,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 import yaml
+from yaml._yaml import CParser
+from yaml.composer import Composer
+from yaml.resolver import Resolver
 
 from parlour.infra.errors import InvalidPack, PackProblem
 from parlour.infra.jsonable import Json
+from parlour.packs.spelling import unstorable
 
 MOST_DEPTH = 24
 """Levels of lists and mappings inside each other."""
@@ -65,7 +69,7 @@ def read(file: str, text: str, first_line: int = 1) -> Located:
         line = first_line + (mark.line if mark else 0)
         raise InvalidPack([PackProblem(file, line, "-", f"is not YAML: {error.problem or error.context}")]) from None
     except yaml.reader.ReaderError as error:
-        line = first_line + text.count("\n", 0, error.position)
+        line = first_line + text.encode()[: error.position].count(b"\n")
         raise InvalidPack([PackProblem(file, line, "-", "contains a character that YAML does not allow")]) from None
     walk = _Walk(file, first_line)
     value = None if node is None else walk.value(node, ())
@@ -74,19 +78,24 @@ def read(file: str, text: str, first_line: int = 1) -> Located:
     return Located(file, value, walk.lines)
 
 
-class _Loader(yaml.SafeLoader):
-    """Composes nodes, never objects; refuses what is nested too deeply before Python's stack does."""
+class _Loader(Composer, CParser, Resolver):
+    """Composes nodes, never objects, from libyaml's events; refuses what is nested deeper than Python's stack likes."""
 
     yaml_implicit_resolvers: ClassVar[dict[str, list[tuple[str, re.Pattern[str]]]]] = {}  # type: ignore[misc]
-    depth = 0
+
+    def __init__(self, text: str) -> None:
+        CParser.__init__(self, text)
+        Composer.__init__(self)
+        Resolver.__init__(self)
+        self._depth = 0
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        self.depth += 1
-        if self.depth > MOST_DEPTH:
-            mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
+        self._depth += 1
+        if self._depth > MOST_DEPTH:
+            mark = getattr(self.peek_event(), "start_mark", None)
             raise yaml.MarkedYAMLError(problem=f"more than {MOST_DEPTH} levels deep", problem_mark=mark)
         node: yaml.Node | None = super().compose_node(parent, index)
-        self.depth -= 1
+        self._depth -= 1
         return node
 
 
@@ -123,6 +132,8 @@ class _Walk:
             name = key.value if isinstance(key, yaml.ScalarNode) and key.tag == f"{_TAG}str" else None
             if name is None:
                 self._report(place, line, "the name of a field must be text; put it in quotes")
+            elif any(map(unstorable, name)):
+                self._report(place, line, "the name of a field contains a character that is not text")
             elif name in found:
                 self._report((*place, name), line, f"is here twice; first on line {self.lines[(*place, name)]}")
             else:
@@ -133,7 +144,7 @@ class _Walk:
     def _scalar(self, node: yaml.Node, place: Place) -> Json:
         kind, text = node.tag.removeprefix(_TAG), node.value
         if kind == "str":
-            return str(text)
+            return self._text(str(text), place)
         if kind == "null":
             return None
         if kind == "bool" and _BOOL.match(text):
@@ -144,6 +155,14 @@ class _Walk:
             return float(text) + 0.0  # -0.0 becomes 0.0, as the database has it
         self._report(place, self.lines[place], f"carries the tag {node.tag}; tags are not read")
         return None
+
+    def _text(self, text: str, place: Place) -> str:
+        """Escapes in quotes can make characters that no database takes."""
+        strange = next(filter(unstorable, text), None)
+        if strange is not None:
+            message = f"contains the character U+{ord(strange):04X}, which is not text"
+            self._report(place, self.lines[place], message)
+        return text
 
     def _report(self, place: Place, line: int, message: str) -> None:
         self.problems.append(PackProblem(self.file, line, spell(place), message))

@@ -23,6 +23,8 @@ from parlour.packs.locate import Located
 MOST_FILES = 1_000
 MOST_YAML_BYTES = 256 * 1024
 MOST_DOCUMENT_BYTES = 1024 * 1024
+MOST_YAML_IN_ALL = 1024 * 1024
+"""Reading this much takes about four seconds."""
 MOST_BYTES = 5 * 1024 * 1024
 """Of a whole pack: what one request to the API may carry."""
 
@@ -92,7 +94,7 @@ def read(files: Mapping[str, str]) -> Reading:
 
 def _read_file(reading: Reading, path: str, text: str) -> None:
     folder, _, name = path.partition("/")
-    _refuse_unprintable(path, text)
+    _refuse_unstorable(path, text)
     if path == TENANT:
         _keep(reading, Tenant, locate.read(path, text))
     elif folder == "documents":
@@ -145,22 +147,19 @@ def _oversized(files: Mapping[str, str]) -> Iterator[PackProblem]:
         most = MOST_DOCUMENT_BYTES if path.startswith("documents/") else MOST_YAML_BYTES
         if size > most:
             yield PackProblem(path, 1, "-", f"is {size:,} bytes long; {most:,} are the most")
-    if sum(sizes.values()) > MOST_BYTES:
-        yield PackProblem("-", 1, "-", f"a pack has at most {MOST_BYTES:,} bytes; this one has {sum(sizes.values()):,}")
+    whole, yaml = sum(sizes.values()), sum(size for path, size in sizes.items() if not path.startswith("documents/"))
+    if whole > MOST_BYTES:
+        yield PackProblem("-", 1, "-", f"a pack has at most {MOST_BYTES:,} bytes; this one has {whole:,}")
+    if yaml > MOST_YAML_IN_ALL:
+        yield PackProblem("-", 1, "-", f"a pack has at most {MOST_YAML_IN_ALL:,} bytes of YAML; this one has {yaml:,}")
 
 
-def _refuse_unprintable(path: str, text: str) -> None:
-    """Control characters and halves of surrogate pairs cannot be stored; a form feed separates pages of documents."""
+def _refuse_unstorable(path: str, text: str) -> None:
     for number, line in enumerate(text.split("\n"), start=1):
-        found = next((one for one in line if not one.isprintable() and _unprintable(one)), None)
+        found = next(filter(spelling.unstorable, line), None)
         if found is not None:
             problem = PackProblem(path, number, "-", f"contains the character U+{ord(found):04X}, which is not text")
             raise InvalidPack([problem])
-
-
-def _unprintable(character: str) -> bool:
-    code = ord(character)
-    return (code < 0x20 and character not in "\t\f") or 0x7F <= code < 0xA0 or 0xD800 <= code < 0xE000
 
 
 def _stem(path: str) -> str:

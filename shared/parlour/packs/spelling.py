@@ -8,7 +8,9 @@ from datetime import datetime
 _SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 _IDENTIFIER = re.compile(r"[a-z][a-z0-9_]{0,62}")
 _RECORD_KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-_DOCUMENT_KEY = re.compile(r"(?:[A-Za-z0-9][A-Za-z0-9_-]*/){0,4}[A-Za-z0-9][A-Za-z0-9._-]*\.(?:md|txt|eml)")
+_DOCUMENT_KEY = re.compile(
+    r"(?=.{1,200}$)(?:[A-Za-z0-9][A-Za-z0-9_-]*/){0,4}[A-Za-z0-9][A-Za-z0-9._-]*\.(?:md|txt|eml)"
+)
 _LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[A-Z][a-z]{3})?(?:-(?:[A-Z]{2}|\d{3}))?")
 _APP = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _PHONE = re.compile(r"\d{8,15}")
@@ -37,7 +39,9 @@ def record_key(value: str) -> str:
 def document_key(value: str) -> str:
     """A document's path below `documents/`, with its ending."""
     return _fits(
-        _DOCUMENT_KEY, value, "must be letters, digits, dashes, dots and underscores and end in .md, .txt or .eml"
+        _DOCUMENT_KEY,
+        value,
+        "must be letters, digits, dashes, dots and underscores, 200 at most, and end in .md, .txt or .eml",
     )
 
 
@@ -116,6 +120,15 @@ def meant(value: str, options: Iterable[str]) -> str:
 def nearest(value: str, options: Iterable[str]) -> list[str]:
     """The option that is spelt most like `value`, if any is much like it."""
     return difflib.get_close_matches(value, list(options), n=1, cutoff=0.6)
+
+
+def unstorable(character: str) -> bool:
+    """Whether a character is none that a text may have: controls, and halves of surrogate pairs.
+
+    Tabs, line breaks and the form feed that separates a document's pages are fine.
+    """
+    code = ord(character)
+    return (code < 0x20 and character not in "\t\n\f\r") or code == 0x7F or 0xD800 <= code < 0xE000
 
 
 def listed(options: Iterable[str], most: int = 12) -> str:

@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -292,6 +293,18 @@ def test_another_tenants_routing_key_is_refused_and_nothing_is_applied(
     assert {table: rows for table in TABLES if (rows := count(rival, table))} == {}
 
 
+def test_a_slug_that_is_taken_is_refused(
+    apply_pack: Apply, database: Database, count: Count, now: datetime, new_id: NewId
+) -> None:
+    apply_pack(SMALL)
+    rival = roles.operator(new_id(now))
+
+    with pytest.raises(Conflict, match="tenant:acme"):
+        apply(rival, database, CountingEmbedder(), validate(SMALL), now, new_id)
+
+    assert {table: rows for table in TABLES if (rows := count(rival, table))} == {}
+
+
 def test_another_tenant_is_not_touched(
     apply_pack: Apply, database: Database, operator: Principal, count: Count, now: datetime, new_id: NewId
 ) -> None:
@@ -367,3 +380,28 @@ def test_the_example_pack_applies_twice(
     assert not second.changed
     assert len(embedder.texts) == spent
     assert count(operator, "embeddings") == count(operator, "context_rows")
+
+
+def test_two_applies_at_once_end_in_two_versions(
+    apply_pack: Apply,
+    open_database: Callable[[], Database],
+    database: Database,
+    operator: Principal,
+    now: datetime,
+    new_id: NewId,
+) -> None:
+    apply_pack(SMALL)
+    greetings = ("You help at the north gate.", "You help at the south gate.")
+    packs = [validate(edited("humans/mira.yaml", "You help at the gate.", text)) for text in greetings]
+    connections = [open_database() for _ in packs]
+
+    def one(index: int) -> bool:
+        return apply(operator, connections[index], CountingEmbedder(), packs[index], now, new_id).changed
+
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(one, range(2))) == [True, True]
+
+    with database.transaction(operator) as tx:
+        persona = bindings.load(tx, bindings.list_active(tx)[0].id)
+        assert persona is not None
+        assert [kept.version for kept in versions.history(tx, "human", persona.human.id)] == [3, 2, 1]

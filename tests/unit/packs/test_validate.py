@@ -1,4 +1,8 @@
+import contextlib
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from parlour.infra.errors import InvalidPack, PackProblem
 from parlour.packs import reading
@@ -247,6 +251,8 @@ WRONG = {
     ),
     "a slug with capitals": ("tenant.yaml", "slug: acme", "slug: Acme", 1, "slug", "lower-case"),
     "a control character": ("humans/mira.yaml", "tone: kind", "tone: ki\x00nd", 4, "-", "U+0000"),
+    "an escaped control character": ("humans/mira.yaml", "tone: kind", r'tone: "ki\0nd"', 4, "voice.tone", "U+0000"),
+    "an escaped surrogate": ("humans/mira.yaml", "tone: kind", r'tone: "\ud83d"', 4, "-", "invalid Unicode"),
     "half a surrogate pair": ("documents/rules.md", "18:00", "18:00 \ud83d", 13, "-", "U+D83D"),
 }
 
@@ -345,6 +351,7 @@ def test_guardrails_of_a_tier_have_different_ids() -> None:
         ("/etc/passwd", "has no place in a pack"),
         ("documents/../rules.md", "the name of this file"),
         ("documents/rules.pdf", "must be letters"),
+        (f"documents/{'x' * 200}.md", "200 at most"),
     ],
 )
 def test_a_file_in_the_wrong_place_is_a_problem(path: str, message: str) -> None:
@@ -376,6 +383,7 @@ def test_an_agent_may_name_the_built_in_tool_without_defining_it() -> None:
     [
         ({"humans/mira.yaml": "x" * (reading.MOST_YAML_BYTES + 1)}, "262,144 are the most"),
         ({"documents/a.md": "x" * (reading.MOST_DOCUMENT_BYTES + 1)}, "1,048,576 are the most"),
+        ({f"humans/{n}.yaml": "x" * 250_000 for n in range(5)}, "1,048,576 bytes of YAML"),
         ({f"documents/{n}.md": "x" * reading.MOST_DOCUMENT_BYTES for n in range(6)}, "at most 5,242,880 bytes"),
         ({f"documents/{n}.md": "x" for n in range(reading.MOST_FILES + 1)}, "at most 1000 files"),
     ],
@@ -390,3 +398,24 @@ def test_windows_line_ends_and_a_byte_order_mark_do_not_matter() -> None:
     windows = {path: "\ufeff" + text.replace("\n", "\r\n") for path, text in SMALL.items()}
 
     assert validate(windows) == validate(SMALL)
+
+
+@given(st.sampled_from(sorted(SMALL)), st.data())
+@settings(max_examples=300, deadline=None)
+def test_a_mangled_file_is_a_pack_or_a_list_of_problems_never_a_crash(path: str, data: st.DataObject) -> None:
+    text = SMALL[path]
+    begin = data.draw(st.integers(0, len(text)))
+    end = data.draw(st.integers(begin, min(len(text), begin + 20)))
+    inserted = data.draw(
+        st.text(max_size=8) | st.sampled_from(["- ", ": ", "{", "]", "null", "1", "[]", "&a ", "*a", "!!x "])
+    )
+
+    with contextlib.suppress(InvalidPack):
+        validate(with_file(path, text[:begin] + inserted + text[end:]))
+
+
+@pytest.mark.parametrize("path", sorted(SMALL))
+@pytest.mark.parametrize("text", ["", "\n", "null\n", "[]\n", "{}\n", "7\n", "- 7\n", "- []\n", "x: y\n", "--- a\n"])
+def test_a_file_of_another_shape_is_a_list_of_problems_or_empty(path: str, text: str) -> None:
+    with contextlib.suppress(InvalidPack):
+        validate(with_file(path, text))

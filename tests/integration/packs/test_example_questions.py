@@ -1,0 +1,108 @@
+"""The questions that the example pack's README promises: their source is found, and what is above a desk is not."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from local.database import APP, Cluster
+from local.embeddings import MiniLmEmbedder
+from parlour.infra.ids import uuid7
+from parlour.infra.postgres import Database, connector
+from parlour.knowledge.embed import embed_question
+from parlour.knowledge.search import search
+from parlour.packs import folder
+from parlour.packs.apply import apply
+from parlour.packs.validate import validate
+from parlour.principal import CONFIDENTIAL, INTERNAL, Principal
+from parlour.tenancy import roles
+from tests.conftest import NOW
+
+MOST = 5
+"""Rows that a turn sees of one search of the site desk."""
+
+SITE = {
+    "How wide is the crack at C4, and may we backfill?": ("Site report no. 19", "0.45 mm"),
+    "What happens if the crack moves?": ("Crack at C4, the engineer's first opinion", "£46,000"),
+    "When does the crane come, and until when can we still move it?": ("New slot for the 160-tonne crane", "17 March"),
+    "Up to which wind may we lift?": ("Lifting procedure LO-2", "9.8 m/s"),
+    "हवा कितनी हो तो क्रेन बंद करनी है?": ("Crane safety card, Hindi and English", "9.8 m/s"),
+    "When will the river-bank permit be decided?": ("River-bank permit P-22, decision put off", "20 March"),
+    "How wide is the crack at C4?": ("Site report no. 19", "0.45 mm"),
+    "When does the crane come?": ("New slot for the 160-tonne crane", "7 April"),
+}
+
+CONTRACT = {
+    "What do we owe per day if we finish late, and what is the most?": ("Main works contract C-2025-017", "£3,500"),
+    "What do we owe per day if we finish late?": ("Main works contract C-2025-017", "£3,500"),
+    "Did we give notice of the permit delay in time?": ("Notice of delay, river-bank permit", "clause 11.2"),
+    "Where does change order 7 stand, and who has to sign?": ("Counter-offer for change order CO-007", "£36,396"),
+    "What is our liability limited to?": ("Main works contract C-2025-017", "£2,430,000"),
+    "Is the silt at C4 paid for?": ("Site report no. 19", "soft grey silt"),
+    "Who bears the cost of ground that could not be expected?": (
+        "Main works contract C-2025-017",
+        "bears cost and time",
+    ),
+    "What is the least we would take for change order 7?": ("Our position on change order CO-007", "£35,000"),
+}
+
+
+@pytest.fixture(scope="module")
+def embedder() -> MiniLmEmbedder:
+    return MiniLmEmbedder()
+
+
+@pytest.fixture(scope="module")
+def example(cluster: Cluster, template: str, embedder: MiniLmEmbedder) -> Iterator[tuple[Database, Principal]]:
+    """The example pack applied once, with real embeddings, and its operator."""
+    cluster.create("test_example", template)
+    database = Database(connector(cluster.parameters("test_example", APP, "app")))
+    operator = roles.operator(uuid7(NOW))
+    apply(operator, database, embedder, validate(folder.read(Path("packs/construction"))), NOW, uuid7)
+    yield database, operator
+    database.close()
+    cluster.drop("test_example")
+
+
+def found(
+    example: tuple[Database, Principal], embedder: MiniLmEmbedder, question: str, clearance: int
+) -> list[tuple[str, str]]:
+    """Title and content of what a user with that clearance finds."""
+    database, operator = example
+    asking = Principal(operator.tenant_id, "user", uuid7(NOW), clearance=clearance)
+    with database.transaction(asking) as tx:
+        rows = search(asking, tx, query=question, vector=embed_question(embedder, question), most=MOST)
+    return [(row.title, row.content) for row in rows]
+
+
+@pytest.mark.parametrize(("question", "answer"), SITE.items(), ids=SITE.keys())
+def test_the_site_desk_finds_the_source(
+    example: tuple[Database, Principal], embedder: MiniLmEmbedder, question: str, answer: tuple[str, str]
+) -> None:
+    title, passage = answer
+    rows = found(example, embedder, question, INTERNAL)
+
+    assert any(title in row_title and passage in content for row_title, content in rows), rows
+
+
+@pytest.mark.parametrize(("question", "answer"), CONTRACT.items(), ids=CONTRACT.keys())
+def test_the_contract_desk_finds_the_source(
+    example: tuple[Database, Principal], embedder: MiniLmEmbedder, question: str, answer: tuple[str, str]
+) -> None:
+    title, passage = answer
+    rows = found(example, embedder, question, CONFIDENTIAL)
+
+    assert any(title in row_title and passage in content for row_title, content in rows), rows
+
+
+@pytest.mark.parametrize(
+    "question", ["What is the least we would take for change order 7?", "What margin do we expect?"]
+)
+def test_what_is_above_a_desk_is_not_found_there(
+    example: tuple[Database, Principal], embedder: MiniLmEmbedder, question: str
+) -> None:
+    for clearance in (INTERNAL, CONFIDENTIAL):
+        contents = " ".join(content for _, content in found(example, embedder, question, clearance))
+
+        assert "£298,340" not in contents
+        assert clearance == CONFIDENTIAL or "£35,000" not in contents
