@@ -1,5 +1,6 @@
 """Searchable rows as they should be, and how that differs from the rows there are. Pure."""
 
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,8 +9,8 @@ from uuid import UUID
 from parlour.infra.jsonable import JsonObject, digest
 from parlour.knowledge.chunks import Piece
 
-_LONGEST_TITLE = 160
-_LONGEST_PATH = 200
+_LONGEST_NAME = 120
+_LONGEST_PATH = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +76,24 @@ def compare(stored: Sequence[StoredRow], drafts: Sequence[RowDraft]) -> Differen
 
 
 def chunk_row(piece: Piece, ordinal: int, title: str, kind: str, classification: int) -> RowDraft:
-    """A piece of a document as a row: `[date] sender: title > headings`, then the text."""
-    path = [name for name in piece.heading if name.casefold() != title.casefold()]
-    heading = " > ".join(path)[:_LONGEST_PATH]
+    """A piece of a document as a row: `[date] sender: title > headings`, then the text.
+
+    A first heading that only says the title again, in more or in other words, is left out of `heading`.
+    """
+    first, below = piece.heading[:1], piece.heading[1:]
+    heading = " > ".join(below if _restates(title, first) else piece.heading)[-_LONGEST_PATH:]
+    named = first if title.casefold() in "".join(first).casefold() else (title, *first)
+    where = " > ".join([*(name[:_LONGEST_NAME] for name in named), *below])[:_LONGEST_PATH]
     when = f"[{piece.mail.date}] " if piece.mail.date else ""
     who = f"{piece.mail.sender}: " if piece.mail.sender else ""
-    where = " > ".join(filter(None, (title[:_LONGEST_TITLE], heading)))
     lead = f"{when}{who}{where}\n"
     metadata: JsonObject = {"kind": kind, "lead": len(lead)}
     known = {"heading": heading, "page": piece.page, "date": piece.mail.date, "sender": piece.mail.sender}
     metadata.update({name: value for name, value in known.items() if value})
     return RowDraft("document_chunk", ordinal, title, lead + piece.body, classification, metadata)
+
+
+def _restates(title: str, heading: Sequence[str]) -> bool:
+    """Whether the heading has at least half of the title's words."""
+    wanted, there = (set(re.findall(r"\w+", text.casefold())) for text in (title, "".join(heading)))
+    return 2 * len(wanted & there) >= len(wanted) > 0

@@ -29,17 +29,40 @@ def test_a_row_says_when_who_and_where_before_the_text() -> None:
     assert (row.ordinal, row.classification, row.title) == (4, 1, "Site report")
 
 
+def of(content: str, title: str) -> tuple[str, object]:
+    """What is said before the text, and the heading of the only piece."""
+    (piece,) = cut(content)
+    row = chunk_row(piece, 0, title, "document", 0)
+    return row.content.splitlines()[0], row.metadata.get("heading")
+
+
 def test_a_heading_that_repeats_the_title_is_not_said_twice() -> None:
-    (piece,) = cut("# Site Report\n\nPoured.")
-    row = chunk_row(piece, 0, "Site report", "document", 0)
-    assert row.content == "Site report\nPoured."
-    assert "heading" not in row.metadata
+    assert of("# Site Report\n\nPoured.", "Site report") == ("Site Report", None)
+    assert of("# Site report 19, Monday\n\n## Slab\n\nPoured.", "Site report 19") == (
+        "Site report 19, Monday > Slab",
+        "Slab",
+    )
+
+
+def test_a_heading_that_says_the_title_in_other_words_is_indexed_but_not_cited() -> None:
+    assert of("# Progress meeting 10, Monday\n\n## Crack\n\nText.", "Minutes of progress meeting 10") == (
+        "Minutes of progress meeting 10 > Progress meeting 10, Monday > Crack",
+        "Crack",
+    )
+
+
+def test_a_heading_with_little_of_the_title_is_cited() -> None:
+    assert of("# Report on wind\n\nText.", "Lifting procedure for the crane") == (
+        "Lifting procedure for the crane > Report on wind",
+        "Report on wind",
+    )
+    assert of("# Wind\n\nText.", "") == ("Wind", "Wind")
 
 
 def test_the_words_before_the_text_are_bounded() -> None:
     (piece,) = cut(f"# {'h' * 5_000}\n\nText.", author="a" * 60)
     row = chunk_row(piece, 0, "t" * 5_000, "document", 0)
-    assert len(row.content) < 500
+    assert len(row.content) < 420
 
 
 def test_unchanged_text_keeps_its_row_wherever_it_moves() -> None:
