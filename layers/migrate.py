@@ -28,7 +28,7 @@ def migrate(client: "LambdaClient", function: str) -> list[str]:
     """Run the stack's migrations; returns the names of those applied. Raises MigrationFailed."""
     answer = client.invoke(FunctionName=function, Payload=b"{}")
     payload = json.loads(answer["Payload"].read())
-    if "FunctionError" in answer:
+    if answer.get("FunctionError"):
         raise MigrationFailed(f"{payload.get('errorType', 'Error')}: {payload.get('errorMessage', payload)}")
     return [str(name) for name in payload["applied"]]
 

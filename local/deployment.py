@@ -1,17 +1,21 @@
 """`sam build` and `sam deploy` of the one template, to the emulator. A build that nothing changed is not made again."""
 
+import fcntl
 import hashlib
 import json
 import os
 import platform
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from layers.compile import LAYERS, compile_layers
 from layers.hash import DEPLOYED, code_hash
 from local import emulator
+from local.lambda_runtime import Code
 from local.problems import StackProblem
 from local.state import FOLDER, ROOT
 
@@ -19,7 +23,8 @@ SAM = FOLDER / "sam" / "bin" / "sam"
 ARCHITECTURES = ("arm64", "x86_64")
 STACK = "parlour"
 _BUCKET = "parlour-artifacts"
-_BUILT_FROM = (*DEPLOYED, "template.yaml", "requirements/sam.txt")
+_KEPT_BUILDS = 3
+_BUILT_FROM = (*DEPLOYED, "layers/compile.py", "template.yaml", "requirements/sam.txt")
 
 type Say = Callable[[str], None]
 
@@ -46,24 +51,37 @@ def host_architecture() -> str:
 def build(architecture: str, say: Say) -> Path:
     """Build the functions and both layers; returns the built template. StackProblem with the reason it failed."""
     folder = FOLDER / "build" / architecture
-    built, stamp = folder / "out" / "template.yaml", folder / "stamp"
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return _build(architecture, folder, say)
+
+
+def _build(architecture: str, folder: Path, say: Say) -> Path:
+    """Each build has a folder of its own, so that nobody's is changed while they use it; the latest few are kept."""
     fingerprint = hashlib.sha256(f"{architecture} {code_hash(names=_BUILT_FROM)}".encode()).hexdigest()
-    if built.exists() and stamp.exists() and stamp.read_text() == fingerprint:
-        say("nothing changed since the last build")
-        return built
-    stamp.unlink(missing_ok=True)
+    done, unfinished = folder / f"built-{fingerprint[:16]}", folder / "unfinished"
+    if done.exists():
+        say("nothing changed since this was built")
+        return done / "template.yaml"
+    shutil.rmtree(unfinished, ignore_errors=True)
     _sam(
         "build",
         f"--template-file={ROOT / 'template.yaml'}",
-        f"--build-dir={folder / 'out'}",
+        f"--build-dir={unfinished}",
         f"--cache-dir={folder / 'cache'}",
         "--cached",
         f"--parameter-overrides=Architecture={architecture}",
         log=FOLDER / "logs" / f"sam-build-{architecture}.log",
         say=say,
     )
-    stamp.write_text(fingerprint)
-    return built
+    say("Compiling the layers to bytecode")
+    if not compile_layers(unfinished):
+        raise StackProblem(f"a layer under {unfinished} cannot be compiled: see the lines above")
+    unfinished.rename(done)
+    for old in sorted(folder.glob("built-*"), key=lambda path: path.stat().st_mtime)[:-_KEPT_BUILDS]:
+        shutil.rmtree(old, ignore_errors=True)
+    return done / "template.yaml"
 
 
 def deploy(endpoint: str, built: Path, parameters: Mapping[str, str], folder: Path, say: Say) -> Deployment:
@@ -73,7 +91,7 @@ def deploy(endpoint: str, built: Path, parameters: Mapping[str, str], folder: Pa
     """
     values = {**parameters, "Cloud": "false", "Environment": "local", "CodeHash": code_hash()}
     file = folder / "parameters.yaml"
-    _write_private(file, {"Architecture": built.parent.parent.name, **values})
+    _write_private(file, {"Architecture": host_architecture(), **values})
     emulator.client("s3", endpoint).create_bucket(Bucket=_BUCKET)
     _sam(
         "deploy",
@@ -146,6 +164,16 @@ def _write_private(file: Path, content: Mapping[str, object]) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     file.touch(mode=0o600)
     file.write_text(json.dumps(content, indent=2) + "\n")
+
+
+def resource(function: str) -> str:
+    """The template's name for the function of that folder: http_api is HttpApiFunction."""
+    return "".join(word.capitalize() for word in function.split("_")) + "Function"
+
+
+def code_of(built: Path, function: str) -> Code:
+    """A function, by the name of its folder, as it was built."""
+    return Code(built.parent / resource(function), tuple(built.parent / layer / "python" for layer in LAYERS))
 
 
 def main() -> None:

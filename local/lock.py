@@ -33,11 +33,21 @@ class Lock:
     sources: tuple[str, ...]
 
 
+_PROJECT = "pyproject.toml"
+_LAYER = "layers/dependencies/requirements.txt"
+
 LOCKS = (
-    Lock("layers/dependencies/requirements.txt", ("pyproject.toml",)),
+    Lock(_LAYER, (_PROJECT,)),
     Lock(
         "requirements/dev.txt",
-        ("--extra=cli", "--extra=local", "--extra=dev", "--build-deps-for=editable", "pyproject.toml"),
+        (
+            f"--constraint={_LAYER}",
+            "--extra=cli",
+            "--extra=local",
+            "--extra=dev",
+            "--build-deps-for=editable",
+            _PROJECT,
+        ),
     ),
     Lock("requirements/emulator.txt", ("requirements/emulator.in",)),
     Lock("requirements/sam.txt", ("requirements/sam.in",)),
@@ -70,6 +80,7 @@ def main(arguments: Sequence[str]) -> None:
     """Pin everything, keeping the versions already pinned unless `--upgrade` is given."""
     for lock in LOCKS:
         sys.stdout.write(f"{lock.output}\n")
+        sys.stdout.flush()
         compile_lock(lock, arguments)
 
 

@@ -4,14 +4,13 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from layers.compile import LAYERS
 from local import deployment
 from local.deployment import ARCHITECTURES
 from local.problems import StackProblem
 
 MOST_BYTES = 250 * 1024 * 1024
 """Lambda's limit for a function and its layers, unzipped."""
-
-LAYERS = ("DependenciesLayer", "SharedLayer")
 
 
 def sizes(built: Path) -> dict[str, int]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cfnlint.decode import cfn_yaml
+from cfnlint.decode import cfn_yaml  # type: ignore[import-untyped]
 
 from parlour.infra import settings
 from parlour.infra.settings import Settings

@@ -1,0 +1,79 @@
+"""What a built function needs around it to answer for real: a database, queues and secrets, on this machine."""
+
+import json
+import logging
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
+
+from moto.server import ThreadedMotoServer
+
+from local import emulator
+from local.database import APP, OWNER, Cluster
+from local.state import FOLDER
+
+TOKEN = "development-token"
+"""The webhook token that the sample events carry."""
+
+_QUEUES = ("intake", "turns_messaging", "turns_web", "outbox")
+_PASSWORD = "surroundings"
+
+
+@contextmanager
+def surroundings(*, migrated: bool = True) -> Iterator[dict[str, str]]:
+    """The environment to give a function, any of them; what it names runs until the end of the block."""
+    with ExitStack() as running:
+        folder = FOLDER / f"surroundings-{os.getpid()}"
+        folder.mkdir(parents=True)
+        running.callback(shutil.rmtree, folder, ignore_errors=True)
+        cluster = Cluster(folder / "postgres")
+        running.callback(cluster.stop)
+        cluster.create("parlour")
+        if migrated:
+            cluster.migrate("parlour", datetime.now(UTC), _PASSWORD)
+        yield {**_amazon(running, cluster), "ENVIRONMENT": "bench", "DATABASE_NAME": "parlour"}
+
+
+def _amazon(running: ExitStack, cluster: Cluster) -> dict[str, str]:
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    running.callback(server.stop)
+    host, port = server.get_host_and_port()
+    endpoint = f"http://{host}:{port}"
+    return {
+        **emulator.environment(endpoint),
+        "EMBEDDING_URL": endpoint,
+        **_queues(endpoint),
+        **_secrets(endpoint, cluster),
+    }
+
+
+def _queues(endpoint: str) -> dict[str, str]:
+    client = emulator.client("sqs", endpoint)
+    return {
+        f"{name.upper()}_QUEUE_URL": client.create_queue(QueueName=f"{name}.fifo", Attributes={"FifoQueue": "true"})[
+            "QueueUrl"
+        ]
+        for name in _QUEUES
+    }
+
+
+def _secrets(endpoint: str, cluster: Cluster) -> dict[str, str]:
+    client = emulator.client("secretsmanager", endpoint)
+    values = {
+        "WEBHOOK_SECRET": json.dumps({"gupshup_tokens": [TOKEN]}),
+        "MODEL_SECRET": json.dumps({"anthropic_api_key": ""}),
+        "TOKEN_SECRET": "t" * 64,
+        "OPERATOR_SECRET": "o" * 48,
+        "DATABASE_SECRET": _login(cluster, APP),
+        "OWNER_SECRET": _login(cluster, OWNER),
+    }
+    return {name: client.create_secret(Name=name, SecretString=value)["ARN"] for name, value in values.items()}
+
+
+def _login(cluster: Cluster, role: str) -> str:
+    known = cluster.parameters("parlour", role, _PASSWORD)
+    return json.dumps({"username": role, "password": _PASSWORD, "host": known["host"], "dbname": known["dbname"]})

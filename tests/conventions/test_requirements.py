@@ -1,0 +1,55 @@
+"""What is pinned is what is declared, whole, and the same where it is tested as where it runs."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from local.lock import LOCKS
+
+FILES = [lock.output for lock in LOCKS]
+LAYER = "layers/dependencies/requirements.txt"
+DEV = "requirements/dev.txt"
+
+
+def pins(file: str) -> dict[str, str]:
+    """Versions by name."""
+    return dict(re.findall(r"^([\w.-]+)==(\S+)", Path(file).read_text("utf-8"), flags=re.MULTILINE))
+
+
+def declared(*extras: str) -> set[str]:
+    project = tomllib.loads(Path("pyproject.toml").read_text("utf-8"))["project"]
+    wanted = project["dependencies"] + [entry for extra in extras for entry in project["optional-dependencies"][extra]]
+    return {re.split(r"[\[<>=! ;]", entry, maxsplit=1)[0].lower() for entry in wanted}
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_every_pin_has_its_hashes_and_the_file_names_no_place(file: str) -> None:
+    text = Path(file).read_text("utf-8")
+    entries = re.findall(r"^[\w.-]+==\S+(?: \\\n +--hash=sha256:[0-9a-f]{64})+$", text, flags=re.MULTILINE)
+    assert len(entries) == len(pins(file)) > 0
+    assert "://" not in text
+    assert not re.search(r"^-|(?<!#   )/\w+/", text, flags=re.MULTILINE)
+
+
+def test_the_layer_is_pinned_for_everything_the_package_declares() -> None:
+    assert declared() <= set(pins(LAYER))
+
+
+def test_the_development_environment_is_pinned_for_everything_declared() -> None:
+    assert declared("cli", "local", "dev") <= set(pins(DEV))
+
+
+def test_what_is_tested_is_what_is_deployed() -> None:
+    development = pins(DEV)
+    assert {name: development.get(name) for name in pins(LAYER)} == pins(LAYER)
+
+
+def test_native_packages_are_pinned_for_both_architectures() -> None:
+    """One file serves both builds, so it carries more hashes than one platform's."""
+    text = Path(LAYER).read_text("utf-8")
+    for name in ("psycopg-binary", "pydantic-core", "cryptography", "tiktoken"):
+        entry = re.search(rf"^{name}==\S+((?: \\\n +--hash=\S+)+)", text, flags=re.MULTILINE)
+        assert entry is not None
+        assert entry.group(1).count("--hash") > 10
