@@ -1,5 +1,7 @@
 """The API over a real database, with a tenant that came in by a pack, as tenants do."""
 
+import io
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -12,6 +14,7 @@ from fastapi.testclient import TestClient
 from parlour.api.app import create_app
 from parlour.api.connections import Connections
 from parlour.api.services import Services
+from parlour.infra import log
 from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database
@@ -119,6 +122,18 @@ class Visit:
 def operator(tenant: str) -> dict[str, str]:
     """The headers of the deployment's operator, acting in that tenant."""
     return {"Authorization": f"Bearer {OPERATOR}", "Parlour-Tenant": tenant}
+
+
+@pytest.fixture(autouse=True)
+def logged() -> Iterator[io.StringIO]:
+    """What the log wrote during the test; its handler would otherwise keep the first test's captured stream."""
+    log._logger()
+    [handler] = logging.getLogger("parlour").handlers
+    assert isinstance(handler, logging.StreamHandler)
+    written = io.StringIO()
+    before = handler.setStream(written)
+    yield written
+    handler.setStream(before)
 
 
 @pytest.fixture

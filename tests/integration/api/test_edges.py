@@ -1,7 +1,7 @@
 """What every request and every answer has in common, whatever went wrong."""
 
+import io
 import json
-import logging
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -135,17 +135,16 @@ def breaking(client: TestClient) -> Callable[[Exception], TestClient]:
 )
 def test_what_goes_wrong_inside_stays_inside(
     breaking: Callable[[Exception], TestClient],
-    caplog: pytest.LogCaptureFixture,
+    logged: io.StringIO,
     capsys: pytest.CaptureFixture[str],
     problem: Exception,
     status: int,
     code: str,
 ) -> None:
-    caplog.set_level(logging.DEBUG)
     answer = breaking(problem).get("/v1/break")
     assert (answer.status_code, answer.json()["error"]["code"]) == (status, code)
     assert answer.headers["cache-control"] == "no-store"
-    told = answer.text + caplog.text + "".join(capsys.readouterr())
+    told = answer.text + logged.getvalue() + "".join(capsys.readouterr())
     assert "request_failed" in told
     assert CANARY not in told
     assert "Traceback" not in told

@@ -1,0 +1,123 @@
+"""Turns, lists and bars for a terminal. What others wrote is shown as text: no markup, no control codes."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from rich.bar import Bar
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_BAR_CELLS = 28
+_ASKED_CELLS = 74
+
+
+def plain(text: str) -> str:
+    """`text` without the codes by which it could move the cursor or rename the window."""
+    return _CONTROL.sub("", text)
+
+
+def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
+    """A plain table; numbers and times are aligned by whoever made them text."""
+    drawn = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
+    for heading in headings:
+        drawn.add_column(heading, overflow="fold")
+    for row in rows:
+        drawn.add_row(*(Text(plain(str(cell))) for cell in row))
+    return drawn
+
+
+def turns(found: Sequence[Mapping[str, Any]]) -> Group:
+    """Each turn in three lines: when and how much, what was asked, and the id that `parlour turn` takes."""
+    return Group(*(Text.assemble(*_head(turn), (f"\n  {turn['id']}", "dim")) for turn in found))
+
+
+def turn(found: Mapping[str, Any]) -> Group:
+    """One turn: what was asked, where the time and the tokens went, the reply and its sources."""
+    parts: list[RenderableType] = [Text.assemble(*_head(found))]
+    parts += _section("time by stage, ms", _bars(found["stage_ms"], "green"))
+    parts += _section("tokens by layer", _bars(found["tokens_by_layer"], "yellow"))
+    parts += _section("model calls", table(_CALL_HEADINGS, map(_call, found["calls"])) if found["calls"] else None)
+    parts += _section("tools", table(("tool", "ok", "ms"), map(_tool, found["tools"])) if found["tools"] else None)
+    reply = found["reply"]
+    parts += _section("reply", Text(plain(reply["text"])) if reply else None)
+    parts += _section("sources", sources(reply["citations"]) if reply and reply["citations"] else None)
+    return Group(*parts)
+
+
+def sources(citations: Iterable[Mapping[str, Any]]) -> Text:
+    """`[1] title, locator`, one a line."""
+    lines = [f"[{one['number']}] {', '.join(filter(None, (one['title'], one['locator'])))}" for one in citations]
+    return Text(plain("\n".join(lines)))
+
+
+def moment(text: str | None) -> str:
+    """An ISO time as local time, to the second."""
+    return datetime.fromisoformat(text).astimezone().strftime("%Y-%m-%d %H:%M:%S") if text else ""
+
+
+_CALL_HEADINGS = ("model", "outcome", "in", "cached", "written", "out", "first ms", "ms", "cost")
+
+
+def _head(found: Mapping[str, Any]) -> tuple[str | tuple[str, str], ...]:
+    asked = " / ".join(one["text"] for one in found["inputs"]) or "(nothing)"
+    tokens = sum(sum(call[name] for name in _TOKENS) for call in found["calls"])
+    short = asked if len(asked) <= _ASKED_CELLS else asked[: _ASKED_CELLS - 1] + "…"
+    facts = (
+        moment(found["frozen_at"]),
+        found["binding"],
+        "degraded" if found["degraded"] else found["state"],
+        _took(found),
+        f"{tokens:,} tokens",
+        _dollars(found["cost_usd"]),
+    )
+    return "  ".join(filter(None, facts)), (f"\n  {plain(short.replace(chr(10), ' '))}", "bold")
+
+
+_TOKENS = ("input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens")
+
+
+def _took(found: Mapping[str, Any]) -> str:
+    if not found["finished_at"]:
+        return ""
+    took = datetime.fromisoformat(found["finished_at"]) - datetime.fromisoformat(found["frozen_at"])
+    return f"{took.total_seconds():.2f} s"
+
+
+def _call(call: Mapping[str, Any]) -> Sequence[object]:
+    tokens = [f"{call[name]:,}" for name in _TOKENS]
+    first = call["first_token_ms"] if call["first_token_ms"] is not None else ""
+    return (f"{call['provider']} {call['model']}", call["outcome"], *tokens, first, call["latency_ms"],
+            _dollars(call["cost_usd"]))  # fmt: skip
+
+
+def _tool(tool: Mapping[str, Any]) -> Sequence[object]:
+    return tool["name"], "yes" if tool["ok"] else "no", tool["latency_ms"] if tool["latency_ms"] is not None else ""
+
+
+def _dollars(cost: str | None) -> str:
+    if cost is None:
+        return "cost not known"
+    return f"${Decimal(cost).normalize():f}"
+
+
+def _bars(amounts: Mapping[str, int], colour: str) -> Table | None:
+    if not amounts:
+        return None
+    most = max(*amounts.values(), 1)
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(min_width=14)
+    grid.add_column(width=_BAR_CELLS)
+    grid.add_column(justify="right")
+    for name, amount in amounts.items():
+        grid.add_row(plain(name).replace("_", " "), Bar(most, 0, amount, color=colour), f"{amount:,}")
+    return grid
+
+
+def _section(title: str, body: RenderableType | None) -> list[RenderableType]:
+    return [] if body is None else [Text(f"\n{title}", style="dim"), Padding(body, (0, 0, 0, 2))]

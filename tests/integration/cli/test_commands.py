@@ -1,0 +1,176 @@
+"""The `parlour` command, each against the real API."""
+
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+from fastapi.testclient import TestClient
+
+from parlour.cli.app import run
+from parlour.cli.target import Outside
+from tests.integration.api.conftest import OPERATOR, Feed, Sent, key, pack
+
+type Parlour = Callable[..., int]
+
+
+@pytest.fixture
+def programs() -> list[Sequence[str]]:
+    """What the command ran."""
+    return []
+
+
+@pytest.fixture
+def parlour(client: TestClient, tmp_path: Path, programs: list[Sequence[str]]) -> Parlour:
+    """Runs the command as the operator in acme; `folder` is where, `sleep` what happens while it waits."""
+
+    def command(*arguments: str, folder: Path = tmp_path, sleep: Callable[[float], None] = lambda _: None) -> int:
+        def program(line: Sequence[str]) -> int:
+            programs.append(line)
+            return 3
+
+        return run(arguments, Outside(lambda _url: client, program, sleep, folder))
+
+    return command
+
+
+@pytest.fixture(autouse=True)
+def configured(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"URL": "http://testserver", "TENANT": "acme", "KEY": OPERATOR}.items():
+        monkeypatch.setenv(f"PARLOUR_{name}", value)
+    monkeypatch.setenv("COLUMNS", "160")
+
+
+def written(folder: Path, files: dict[str, str]) -> str:
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return str(folder)
+
+
+def test_a_pack_is_applied_then_again_then_given_back(
+    parlour: Parlour, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = written(tmp_path / "pack", pack("acme", "acme.example"))
+    assert parlour("apply", folder) == 0
+    assert "acme: applied" in capsys.readouterr().out
+    assert parlour("apply", folder) == 0
+    assert "acme: nothing to change" in capsys.readouterr().out
+    assert parlour("export", str(tmp_path / "out")) == 0
+    assert parlour("apply", str(tmp_path / "out")) == 0
+    assert "acme: nothing to change" in capsys.readouterr().out
+    assert parlour("export", str(tmp_path / "out")) == 2
+    assert "is not empty" in capsys.readouterr().err
+
+
+def test_problems_of_a_pack_are_lines_on_standard_error(
+    parlour: Parlour, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = written(tmp_path / "pack", {**pack("acme", "acme.example"), "bindings/desk.yaml": "human: nobody\n"})
+    assert parlour("apply", folder) == 1
+    told = capsys.readouterr()
+    lines = [line for line in told.err.splitlines() if line.startswith("bindings/desk.yaml:")]
+    assert lines
+    assert all(len(line.split(":", 3)) == 4 for line in lines)
+    assert "nothing was applied" in told.err
+    assert parlour("apply", str(tmp_path / "nowhere")) == 2
+
+
+def test_a_chat_shows_the_reply_as_it_comes(
+    parlour: Parlour, acme: str, feed: Feed, queue: Sent, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def answer(_seconds: float) -> None:
+        feed.session_id = UUID(str(queue.messages[-1].body["session_id"]))
+        feed.turn(
+            ("session", {}), ("tool_call", {"name": "search_knowledge"}), ("text_delta", {"text": "On 14 "}),
+            ("text_delta", {"text": "March."}), ("done", {}),
+        )  # fmt: skip
+
+    assert parlour("chat", "desk", "-m", "When?", sleep=answer) == 0
+    assert "On 14 March." in capsys.readouterr().out
+    feed.number = feed.turns = 0
+    assert parlour("chat", "acme.example", "-m", "When?", sleep=answer) == 0
+    assert parlour("chat", "nobody", "-m", "When?") == 1
+    assert "no agent" in capsys.readouterr().err
+
+
+def test_a_chat_whose_answer_does_not_come_ends(
+    parlour: Parlour, acme: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("parlour.cli.talk._PATIENCE", 1.0)
+    assert parlour("chat", "desk", "-m", "When?") == 1
+    assert "no answer came" in capsys.readouterr().err
+
+
+def test_turns_are_listed_and_one_is_shown(parlour: Parlour, feed: Feed, capsys: pytest.CaptureFixture[str]) -> None:
+    turn_id = feed.turn(("done", {}))
+    assert parlour("turns") == 0
+    assert str(turn_id) in capsys.readouterr().out
+    assert parlour("turn", str(turn_id)) == 0
+    assert "time by stage" in capsys.readouterr().out
+    assert parlour("turns", "--json", "--session", str(feed.session_id)) == 0
+    assert [one["id"] for one in json.loads(capsys.readouterr().out)] == [str(turn_id)]
+    assert parlour("turn", str(feed.session_id)) == 1
+    assert capsys.readouterr().err == "parlour: there is no such turn\n"
+
+
+def test_a_key_is_made_used_listed_and_revoked(
+    parlour: Parlour, acme: str, client: TestClient, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert parlour("keys", "create", "ci", "--role", "viewer") == 0
+    text = capsys.readouterr().out.strip()
+    headers = {"Authorization": f"Bearer {text}"}
+    assert client.get("/v1/turns", headers=headers).status_code == 200
+    assert parlour("keys", "list") == 0
+    listed = capsys.readouterr().out
+    assert "ci" in listed
+    assert text not in listed
+    key_id = listed.split()[-1]
+    assert parlour("keys", "revoke", key_id) == 0
+    assert client.get("/v1/turns", headers=headers).status_code == 401
+    assert parlour("keys", "revoke", "not-an-id") == 2
+
+
+def test_a_tenant_is_paused_and_resumed_and_it_is_known_who_did(
+    parlour: Parlour, acme: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for command in ("pause", "show", "resume"):
+        assert parlour("tenant", command) == 0
+    assert capsys.readouterr().out.splitlines() == ["acme (Acme): paused"] * 2 + ["acme (Acme): active"]
+    assert parlour("audit") == 0
+    told = capsys.readouterr().out
+    assert "tenant.paused" in told
+    assert "operator" in told
+
+
+def test_a_refusal_is_one_line_and_status_1(
+    parlour: Parlour, acme: str, client: TestClient, capsys: pytest.CaptureFixture[str]
+) -> None:
+    viewer = key(client, acme, "viewer")["Authorization"].removeprefix("Bearer ")
+    assert parlour("--key", viewer, "keys", "list") == 1
+    assert parlour("--key", "wrong", "turns") == 1
+    assert parlour("--tenant", "nobody", "turns") == 1
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 3
+    assert all(line.startswith("parlour: ") for line in lines)
+
+
+def test_invoke_runs_our_own_launcher_in_a_checkout(
+    parlour: Parlour, programs: list[Sequence[str]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert parlour("invoke", "receiver", "receiver_text.json") == 2
+    assert "checkout" in capsys.readouterr().err
+    checkout = Path(__file__).parents[3]
+    assert parlour("invoke", "receiver", "receiver_text.json", folder=checkout) == 3
+    assert programs == [[sys.executable, "-m", "local.invoke", "receiver", "receiver_text.json"]]
+
+
+def test_what_is_not_a_command_is_status_2(parlour: Parlour, capsys: pytest.CaptureFixture[str]) -> None:
+    assert parlour("dance") == 2
+    assert parlour("--version") == 0
+    assert capsys.readouterr().out.startswith("parlour ")
+    assert parlour("--help") == 0
+    assert "turns" in capsys.readouterr().out
