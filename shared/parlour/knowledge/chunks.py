@@ -66,18 +66,30 @@ def cut(content: str, date: str = "", author: str = "") -> list[Piece]:
     ]
 
 
-def _pack(blocks: Sequence[_Block]) -> Iterator[str]:
-    """Fill bodies with whole blocks as far as they fit; cut only a block that is too long by itself."""
-    body = ""
-    for block in blocks:
-        for unit in _units(block):
-            joined = f"{body}\n\n{unit}" if body else unit
-            if len(joined) > LONGEST:
-                yield body
-                joined = unit
-            body = joined
-    if body:
-        yield body
+def _pack(blocks: Sequence[_Block]) -> list[str]:
+    """Fill bodies evenly with whole blocks; cut only a block that is too long by itself. What is left over at the
+    end (a signature, often) joins the body before it when it can."""
+    most = _even(sum(len(block.text) + 2 for block in blocks))
+    bodies: list[str] = []
+    for unit in chain.from_iterable(map(_units, blocks)):
+        _add(bodies, unit, most)
+    if len(bodies) > 1:
+        _add(bodies, bodies.pop(), LONGEST)
+    return bodies
+
+
+def _add(bodies: list[str], unit: str, most: int) -> None:
+    """Put the unit into the last body if that then has at most `most` characters, else into one of its own."""
+    if bodies and len(bodies[-1]) + 2 + len(unit) <= most:
+        bodies[-1] += f"\n\n{unit}"
+    elif unit:
+        bodies.append(unit)
+
+
+def _even(total: int) -> int:
+    """How long pieces of so much text may be, so that the last is no stub: an eighth above their equal share."""
+    pieces = -(-total // LONGEST) or 1
+    return min(LONGEST, total * 9 // (pieces * 8) + 1)
 
 
 def _units(block: _Block) -> Iterator[str]:
@@ -86,8 +98,9 @@ def _units(block: _Block) -> Iterator[str]:
         yield block.text.strip()
         return
     start = unit = block.introduction
-    for part in chain.from_iterable(_shorten(part, LONGEST - len(start)) for part in block.parts):
-        if unit != start and len((unit + part).rstrip()) > LONGEST:
+    most = max(_even(len(block.text)), len(start) + LONGEST // 4)
+    for part in chain.from_iterable(_shorten(part, most - len(start)) for part in block.parts):
+        if unit != start and len((unit + part).rstrip()) > most:
             yield unit.strip()
             unit = start
         unit += part

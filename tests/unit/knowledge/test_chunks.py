@@ -67,6 +67,18 @@ def test_a_long_paragraph_is_cut_between_sentences() -> None:
     assert " ".join(pieces).split() == " ".join(sentences).split()
 
 
+def test_pieces_of_one_section_are_about_as_long_as_each_other() -> None:
+    paragraphs = [f"Paragraph {number} says something of about this length, and no more." for number in range(16)]
+    assert [len(piece) for piece in bodies("\n\n".join(paragraphs))] == [565, 445]
+
+
+def test_a_signature_is_no_piece_of_its_own() -> None:
+    mail = f"{'The first reason is long. ' * 20}\n\n{'The second is as long. ' * 20}\n\nKind regards,\nCallum"
+    pieces = bodies(mail)
+    assert len(pieces) == 2
+    assert pieces[1].endswith("Kind regards,\nCallum")
+
+
 def test_a_cut_table_repeats_its_header() -> None:
     rows = "".join(f"| Item {number} | {number * 100} rupees for the whole lot |\n" for number in range(60))
     pieces = bodies(f"Rates are:\n\n| Item | Rate |\n|---|---:|\n{rows}")
