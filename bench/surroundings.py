@@ -2,8 +2,8 @@
 
 import json
 import logging
-import os
 import shutil
+import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
@@ -25,7 +25,7 @@ _PASSWORD = "surroundings"
 def surroundings(*, migrated: bool = True) -> Iterator[dict[str, str]]:
     """The environment to give a function, any of them; what it names runs until the end of the block."""
     with ExitStack() as running:
-        folder = FOLDER / f"surroundings-{os.getpid()}"
+        folder = FOLDER / f"surroundings-{uuid.uuid4().hex[:8]}"
         folder.mkdir(parents=True)
         running.callback(shutil.rmtree, folder, ignore_errors=True)
         cluster = Cluster(folder / "postgres")

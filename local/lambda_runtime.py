@@ -134,14 +134,15 @@ class Sandbox:
         paths = [self._code.task, *self._code.layers, client]
         python = Path(sys.base_prefix, "bin", f"python3.{sys.version_info.minor}")
         begun = time.perf_counter()
-        self._process = subprocess.Popen(
-            [python, "-B", "-I", "-S", "-c", _BOOT, *map(str, paths), self._code.handler],
-            cwd=self._code.task,
-            env=self._surroundings(),
-            stdin=subprocess.DEVNULL,
-            stdout=self._log.open("wb"),
-            stderr=subprocess.STDOUT,
-        )
+        with self._log.open("wb") as log:
+            self._process = subprocess.Popen(
+                [python, "-B", "-I", "-S", "-c", _BOOT, *map(str, paths), self._code.handler],
+                cwd=self._code.task,
+                env=self._surroundings(),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
         self._await_loaded()
         self.load_seconds = time.perf_counter() - begun
         return self
