@@ -8,8 +8,8 @@ import typer
 from parlour.cli import drawing, terminal
 from parlour.cli.target import Target
 
-keys = typer.Typer(no_args_is_help=True, help="API keys of the tenant.")
-tenant = typer.Typer(no_args_is_help=True, help="The tenant as a whole.")
+keys = typer.Typer(help="API keys of the tenant.")
+tenant = typer.Typer(help="The tenant as a whole.")
 
 
 @keys.command("create")

@@ -12,6 +12,7 @@ from uuid import UUID
 import httpx2
 import typer
 from rich.console import Console
+from typer.exceptions import TyperException
 
 from parlour.cli import administration, drawing, talk, terminal
 from parlour.cli.target import Outside, Target
@@ -24,7 +25,6 @@ _SECONDS = 60.0
 
 app = typer.Typer(
     name="parlour",
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=False,
     help="Configure a Parlour deployment, talk to its agents, and see what each turn cost.",
@@ -41,16 +41,24 @@ def main() -> None:
 def run(arguments: Sequence[str], outside: Outside) -> int:
     """Run one command; returns its exit status: 0 done, 1 refused or failed, 2 not understood."""
     try:
-        app(list(arguments), prog_name="parlour", obj=outside)
-    except SystemExit as end:
-        return end.code if isinstance(end.code, int) else _REFUSED
+        return app(list(arguments) or ["--help"], prog_name="parlour", obj=outside, standalone_mode=False) or 0
+    except TyperException as problem:
+        terminal.problem(f"parlour: {_sentence(problem)}")
+        return _NOT_UNDERSTOOD
+    except typer.Abort:
+        return _REFUSED
     except InvalidPack as problem:
         terminal.problem(f"{problem}\nparlour: nothing was applied: {len(problem.problems)} to put right")
         return _REFUSED
     except ParlourError as problem:
         terminal.problem(f"parlour: {drawing.plain(str(problem))}")
         return _NOT_UNDERSTOOD if isinstance(problem, InvalidRequest | Misconfigured) else _REFUSED
-    return 0
+
+
+def _sentence(problem: TyperException) -> str:
+    """What was not understood, in one line whatever it quotes."""
+    told = " ".join(drawing.plain(problem.format_message()).split())
+    return f"{told.removesuffix('.')}; see parlour --help"
 
 
 def _version(wanted: bool) -> None:

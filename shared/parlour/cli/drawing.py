@@ -23,10 +23,11 @@ def plain(text: str) -> str:
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
-    """A plain table; numbers and times are aligned by whoever made them text."""
+    """A plain table. The last column is an id or a number, to be copied: it is never broken."""
     drawn = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
-    for heading in headings:
+    for heading in headings[:-1]:
         drawn.add_column(heading, overflow="fold")
+    drawn.add_column(headings[-1], no_wrap=True, overflow="fold")
     for row in rows:
         drawn.add_row(*(Text(plain(str(cell))) for cell in row))
     return drawn
@@ -40,8 +41,8 @@ def turns(found: Sequence[Mapping[str, Any]]) -> Group:
 def turn(found: Mapping[str, Any]) -> Group:
     """One turn: what was asked, where the time and the tokens went, the reply and its sources."""
     parts: list[RenderableType] = [Text.assemble(*_head(found))]
-    parts += _section("time by stage, ms", _bars(found["stage_ms"], "green"))
-    parts += _section("tokens by layer", _bars(found["tokens_by_layer"], "yellow"))
+    parts += _section("time by stage, ms", _bars(_in_order(found["stage_ms"], _STAGES), "green"))
+    parts += _section("tokens by layer", _bars(_in_order(found["tokens_by_layer"], _LAYERS), "yellow"))
     parts += _section("model calls", table(_CALL_HEADINGS, map(_call, found["calls"])) if found["calls"] else None)
     parts += _section("tools", table(("tool", "ok", "ms"), map(_tool, found["tools"])) if found["tools"] else None)
     reply = found["reply"]
@@ -79,6 +80,11 @@ def _head(found: Mapping[str, Any]) -> tuple[str | tuple[str, str], ...]:
     return "  ".join(filter(None, facts)), (f"\n  {plain(short.replace(chr(10), ' '))}", "bold")
 
 
+_STAGES = ("wait", "load", "model", "tools", "save")
+_LAYERS = (
+    "tools", "tiers", "briefing", "summary", "history", "recall", "memory", "deltas", "state", "heartbeat",
+    "reminder", "message", "calls",
+)  # fmt: skip
 _TOKENS = ("input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens")
 
 
@@ -104,6 +110,12 @@ def _dollars(cost: str | None) -> str:
     if cost is None:
         return "cost not known"
     return f"${Decimal(cost).normalize():f}"
+
+
+def _in_order(amounts: Mapping[str, int], names: Sequence[str]) -> dict[str, int]:
+    """The known names in their order, then the others: as JSON from the database they come in none."""
+    known = [name for name in names if name in amounts]
+    return {name: amounts[name] for name in [*known, *(name for name in amounts if name not in known)]}
 
 
 def _bars(amounts: Mapping[str, int], colour: str) -> Table | None:

@@ -80,6 +80,7 @@ def test_the_host_says_whom_one_can_talk_to(client: TestClient, acme: str, brick
                 "slug": "desk",
                 "name": "Site desk",
                 "greeting": "Good morning",
+                "channels": ["web"],
                 "samples": ["What is due?"],
             }
         ],

@@ -169,7 +169,12 @@ def test_invoke_runs_our_own_launcher_in_a_checkout(
 
 
 def test_what_is_not_a_command_is_status_2(parlour: Parlour, capsys: pytest.CaptureFixture[str]) -> None:
-    assert parlour("dance") == 2
+    for wrong in (["dance"], ["keys"], ["turns", "--most", "500"], ["turn", "\x1b[2J\n"], ["apply"]):
+        assert parlour(*wrong) == 2
+        told = capsys.readouterr().err
+        assert told.startswith("parlour: ")
+        assert told.count("\n") == 1
+        assert "\x1b" not in told
     assert parlour("--version") == 0
     assert capsys.readouterr().out.startswith("parlour ")
     assert parlour("--help") == 0

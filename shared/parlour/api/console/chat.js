@@ -23,6 +23,7 @@ export class Chat {
     this.form.addEventListener("submit", (event) => { event.preventDefault(); this.submit(); });
     byId("restart").addEventListener("click", () => this.restart());
     byId("binding").addEventListener("change", (event) => this.choose(settings.bindings[event.target.selectedIndex]));
+    this.line = Promise.resolve(); // messages leave one after another, in the order in which they were written
     this.reset();
   }
 
@@ -96,7 +97,8 @@ export class Chat {
     const bubble = h("p", { class: "said" }, text);
     this.log.append(bubble);
     this.toEnd(true);
-    await this.post(bubble, text, newId());
+    this.line = this.line.then(() => this.post(bubble, text, newId()));
+    await this.line;
   }
 
   async post(bubble, text, clientId) {
@@ -121,6 +123,7 @@ export class Chat {
     bubble.classList.add("failed");
     bubble.append(again);
     notice(byId("chat-notice"), kindly(error));
+    this.toEnd(true);
   }
 
   expired() {

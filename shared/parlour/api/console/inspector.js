@@ -5,11 +5,28 @@ import { byId, h, notice } from "./dom.js";
 
 const CHANNELS = { web: "Web", whatsapp: "WhatsApp" };
 const MOST = 12;
+const STAGES = ["wait", "load", "model", "tools", "save"];
+const LAYERS = {
+  tools: "definitions of the tools",
+  tiers: "human, team and agent",
+  briefing: "what is going on",
+  summary: "the conversation so far, summarised",
+  history: "the conversation so far, verbatim",
+  recall: "older messages and other sessions",
+  memory: "facts and episodes",
+  deltas: "what changed since the briefing",
+  state: "the agent's own notes",
+  heartbeat: "time, locale, channel",
+  reminder: "what must not be forgotten",
+  message: "the user's messages",
+  calls: "tool calls and results of this turn",
+};
 
 export class Inspector {
-  /** `local`: this machine hands out a member's token; elsewhere a key is asked for. */
-  constructor(local) {
+  /** Takes console/settings.json. `local`: this machine hands out a member's token; elsewhere a key is asked for. */
+  constructor({ local, bindings }) {
     this.local = local;
+    byId("key-tenant").value = bindings[0]?.tenant ?? "";
     this.credentials = null;
     this.open = new Set();
     byId("refresh").addEventListener("click", () => this.refresh());
@@ -68,27 +85,34 @@ function blank() {
 }
 
 function summary(turn) {
-  const asked = turn.inputs.map((input) => input.text.trim() || "(no text)").join(" / ") || "(nothing)";
+  const asked = turn.inputs.map((input) => input.text.trim() || `(${input.kind ?? "no text"})`).join(" / ") || "(nothing)";
   const took = turn.finished_at ? milliseconds(Date.parse(turn.finished_at) - Date.parse(turn.frozen_at)) : "";
   const state = turn.degraded ? "degraded" : turn.state;
   const words = { answered: "", open: "running", failed: "failed", degraded: "degraded" };
   return h("summary", {}, h("span", { class: "asked" }, asked), h("span", { class: "took" }, took),
     h("span", { class: "about" }, words[state] ? h("span", { class: `state ${state}` }, `${words[state]} · `) : null,
-      [CHANNELS[turn.channel] ?? turn.channel, turn.binding, at(turn.frozen_at)].filter(Boolean).join(" · ")));
+      [channel(turn), turn.binding, at(turn.frozen_at)].filter(Boolean).join(" · ")));
 }
 
 function body(turn) {
-  const stages = Object.entries(turn.stage_ms);
-  const layers = Object.entries(turn.tokens_by_layer);
+  const stages = inOrder(turn.stage_ms, STAGES);
+  const layers = inOrder(turn.tokens_by_layer, Object.keys(LAYERS));
   const output = sum(turn.calls.map((one) => one.output_tokens));
   const input = sum(turn.calls.map((one) => one.input_tokens + one.cache_read_tokens + one.cache_write_tokens));
   return h("div", { class: "turn-body" },
+    turn.problem ? h("p", { class: "bad" }, turn.problem) : null,
     h("dl", { class: "facts" }, fact("Cost", cost(turn.cost_usd)), fact("Tokens in", count(input)), fact("Tokens out", count(output))),
     chart("Time by stage", stages, milliseconds, "time"),
     chart("Tokens by layer", layers, count, "tokens"),
-    list("Model", turn.calls.map(inference), `${turn.steps} ${turn.steps === 1 ? "step" : "steps"}`),
+    list("Model", turn.calls.map(inference), `${turn.calls.length} ${turn.calls.length === 1 ? "call" : "calls"}`),
     list("Tools", turn.tools.map(tool)),
+    list("Sent", turn.sending ? [h("li", {}, h("span", {}, turn.sending.state), h("span", {}, turn.sending.sent_at ? at(turn.sending.sent_at) : ""))] : []),
     list("Cited", (turn.reply?.citations ?? []).map(cited)));
+}
+
+function channel({ reply, sending }) {
+  const name = reply?.channel ?? (sending ? "whatsapp" : "");
+  return CHANNELS[name] ?? name;
 }
 
 function fact(name, value) {
@@ -98,8 +122,15 @@ function fact(name, value) {
 function chart(title, rows, format, kind) {
   if (!rows.length) return null;
   const most = Math.max(...rows.map(([, value]) => value), 1);
-  const bars = rows.flatMap(([name, value]) => [h("dt", { title: name }, name.replaceAll("_", " ")), bar(value / most), h("dd", {}, format(value))]);
+  const bars = rows.flatMap(([name, value]) => [h("dt", { title: LAYERS[name] ?? name }, name.replaceAll("_", " ")), bar(value / most), h("dd", {}, format(value))]);
   return h("section", { class: "chart" }, h("h3", {}, title, h("span", {}, format(sum(rows.map(([, value]) => value))))), h("dl", { class: `bars ${kind}` }, ...bars));
+}
+
+/** The rows of `amounts`, the known names in their order first. */
+function inOrder(amounts, names) {
+  const known = names.filter((name) => name in amounts);
+  const others = Object.keys(amounts).filter((name) => !names.includes(name));
+  return [...known, ...others].map((name) => [name, amounts[name]]);
 }
 
 function bar(part) {

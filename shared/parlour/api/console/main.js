@@ -14,7 +14,7 @@ async function start() {
   const environment = byId("environment");
   environment.textContent = settings.environment;
   environment.hidden = !settings.environment;
-  const inspector = new Inspector(settings.local);
+  const inspector = new Inspector(settings);
   const refresh = () => setTimeout(() => inspector.refresh(), SETTLE);
   const chat = new Chat(settings, refresh);
   tabs();
@@ -22,7 +22,7 @@ async function start() {
 }
 
 async function phone(settings, refresh) {
-  const samples = settings.bindings.flatMap((binding) => binding.samples ?? []);
+  const samples = settings.bindings.filter(({ channels }) => channels.includes("whatsapp")).flatMap(({ samples: asked }) => asked);
   if (!(await new Phone(samples.length ? samples : ["Hello, who am I talking to?"], refresh).start())) return;
   byId("phone").hidden = false;
   document.querySelector(".rooms").classList.add("with-phone");

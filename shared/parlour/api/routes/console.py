@@ -80,5 +80,6 @@ def _offer(tenant: Tenant, binding: Binding) -> JsonObject:
         "slug": binding.slug,
         "name": binding.display_name,
         "greeting": binding.greeting,
+        "channels": [*sorted(binding.channels)],
         "samples": samples if isinstance(samples, list) else [],
     }
