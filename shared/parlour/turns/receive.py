@@ -9,7 +9,7 @@ from uuid import UUID
 from parlour.channels import outbox
 from parlour.channels.envelope import Envelope
 from parlour.infra import log
-from parlour.infra.errors import NotFound
+from parlour.infra.errors import MalformedPayload, NotFound
 from parlour.infra.ids import NewId
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database, Transaction
@@ -37,8 +37,11 @@ class Wake:
 
     @classmethod
     def from_json(cls, body: Mapping[str, object]) -> "Wake":
-        """Back from a queue body."""
-        return cls(UUID(str(body["tenant_id"])), UUID(str(body["session_id"])))
+        """Back from a queue body; MalformedPayload when it is something else."""
+        try:
+            return cls(UUID(str(body["tenant_id"])), UUID(str(body["session_id"])))
+        except (KeyError, ValueError):
+            raise MalformedPayload('a wake-up is {"tenant_id": uuid, "session_id": uuid}') from None
 
 
 def receive(database: Database, turns: Queue, envelope: Envelope, now: datetime, new_id: NewId) -> Outcome:

@@ -1,0 +1,5 @@
+"""Fixtures that the functions' tests share with the rooms'."""
+
+from tests.integration.conftest import desk
+
+__all__ = ["desk"]

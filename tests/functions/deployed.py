@@ -1,0 +1,66 @@
+"""A function as it is deployed: its handler loaded from its own folder, its database by a secret."""
+
+import importlib.util
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import boto3
+
+from local.database import APP, Cluster
+from local.scratch import PASSWORD
+
+type Handler = Callable[[dict[str, Any], object], dict[str, Any]]
+
+_FUNCTIONS = Path(__file__).parents[2] / "functions"
+
+
+def load_handler(function: str) -> Handler:
+    """The handler of functions/<function>, imported the way Lambda does: as a file, not as part of a package."""
+    spec = importlib.util.spec_from_file_location(f"{function}_handler", _FUNCTIONS / function / "handler.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    handler: Handler = module.handler
+    return handler
+
+
+def store_database_secret(cluster: Cluster, database_name: str) -> str:
+    """Keep the app role's credentials in the (mocked) secret store; returns the secret's name."""
+    host = cluster.parameters(database_name, APP)["host"]
+    secret = {"username": APP, "password": PASSWORD, "host": host, "dbname": database_name}
+    boto3.client("secretsmanager").create_secret(Name="database", SecretString=json.dumps(secret))
+    return "database"
+
+
+def queue(name: str) -> str:
+    """A FIFO queue in the (mocked) SQS; returns its URL."""
+    made = boto3.client("sqs").create_queue(QueueName=f"{name}.fifo", Attributes={"FifoQueue": "true"})
+    return made["QueueUrl"]
+
+
+def batch(*bodies: object) -> dict[str, Any]:
+    """An SQS event; a body that is not text is sent as JSON."""
+    return {
+        "Records": [
+            {
+                "messageId": f"id-{number}",
+                "receiptHandle": f"handle-{number}",
+                "body": body if isinstance(body, str) else json.dumps(body),
+                "attributes": {"ApproximateReceiveCount": "1", "MessageGroupId": "g", "SequenceNumber": str(number)},
+                "messageAttributes": {},
+                "md5OfBody": "",
+                "eventSource": "aws:sqs",
+                "eventSourceARN": "arn:aws:sqs:eu-central-1:123456789012:intake.fifo",
+                "awsRegion": "eu-central-1",
+            }
+            for number, body in enumerate(bodies)
+        ]
+    }
+
+
+def failed(answer: dict[str, Any]) -> list[str]:
+    """The messages that an answer asks to have delivered again."""
+    return [failure["itemIdentifier"] for failure in answer["batchItemFailures"]]

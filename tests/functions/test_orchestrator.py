@@ -1,0 +1,74 @@
+"""The orchestrator function, whole: a wake-up through the real handler to an answered turn."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from local.database import Cluster
+from parlour.bootstrap import clients
+from parlour.bootstrap.orchestrator import build_orchestrator
+from tests.desk import Desk
+from tests.functions.deployed import Handler, batch, failed, load_handler, queue, store_database_secret
+
+
+class Context:
+    """What Lambda says about the invocation."""
+
+    def get_remaining_time_in_millis(self) -> int:
+        return 60_000
+
+
+@pytest.fixture
+def handler(cluster: Cluster, desk: Desk, database_name: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Handler]:
+    """The function in its deployment: no model key, and an embeddings endpoint that is away."""
+    del desk
+    with mock_aws():
+        monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
+        key = json.dumps({"anthropic_api_key": ""})
+        boto3.client("secretsmanager").create_secret(Name="model", SecretString=key)
+        for name, value in {
+            "DATABASE_SECRET": store_database_secret(cluster, database_name),
+            "OUTBOX_QUEUE_URL": queue("outbox"),
+            "DATABASE_IDLE": "true",
+            "MODEL_SECRET": "model",
+            "EMBEDDING_URL": "http://127.0.0.1:9",
+        }.items():
+            monkeypatch.setenv(name, value)
+        _forget()
+        yield load_handler("orchestrator")
+        _forget()
+
+
+def _forget() -> None:
+    build_orchestrator.cache_clear()
+    clients.build_hasten.cache_clear()
+
+
+def wake(desk: Desk) -> dict[str, Any]:
+    return batch(desk.wakes()[-1].message("x").body)
+
+
+def test_a_wake_is_answered_with_sources_by_the_stand_in_even_without_embeddings(handler: Handler, desk: Desk) -> None:
+    desk.write("How wide is the crack at C4?")
+    assert failed(handler(wake(desk), Context())) == []
+    ((body, state),) = desk.rows(
+        "SELECT m.body, o.state FROM messages m JOIN outbox o ON o.message_id = m.id WHERE m.direction = 'outbound'"
+    )
+    assert str(body).startswith("Offline stand-in")
+    assert state == "pending"
+    assert desk.rows("SELECT count(*) > 0 FROM citations") == [(True,)]
+
+
+def test_a_held_session_comes_again_and_nothing_is_written(handler: Handler, desk: Desk) -> None:
+    desk.write("How wide is the crack at C4?")
+    desk.rows("UPDATE sessions SET lease_until = '2099-01-01' RETURNING 1")
+    assert failed(handler(wake(desk), Context())) == ["id-0"]
+    assert desk.rows("SELECT count(*) FROM turns") == [(0,)]
+
+
+def test_a_wake_that_is_none_goes_to_the_dead_letters(handler: Handler) -> None:
+    assert failed(handler(batch({"tenant_id": "x"}), Context())) == ["id-0"]

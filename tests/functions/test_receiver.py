@@ -1,0 +1,75 @@
+"""The receiver function, whole: a batch of envelopes through the real handler to stored messages and woken turns."""
+
+import json
+from collections.abc import Iterator
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from local.database import APP, Cluster
+from parlour.bootstrap import clients
+from parlour.bootstrap.receiver import build_receiver
+from tests.desk import PHONE, Desk
+from tests.functions.deployed import Handler, batch, failed, load_handler, queue, store_database_secret
+
+
+@pytest.fixture
+def handler(cluster: Cluster, desk: Desk, database_name: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Handler]:
+    """The function in its deployment: the database's secret and the two turn queues."""
+    del desk  # the pack is applied
+    with mock_aws():
+        monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
+        for name in ("TURNS_MESSAGING", "TURNS_WEB"):
+            monkeypatch.setenv(f"{name}_QUEUE_URL", queue(name))
+        monkeypatch.setenv("DATABASE_SECRET", store_database_secret(cluster, database_name))
+        monkeypatch.setenv("DATABASE_IDLE", "true")
+        _forget()
+        yield load_handler("receiver")
+        _forget()
+
+
+def _forget() -> None:
+    build_receiver.cache_clear()
+    clients.build_hasten.cache_clear()
+
+
+def envelope(number: int, **changes: object) -> dict[str, object]:
+    return {
+        "channel": "whatsapp", "provider": "gupshup", "to": "gupshup:ParlourDemo", "sender": PHONE,
+        "provider_message_id": f"m{number}", "kind": "text", "text": f"Question {number}", "media": None,
+        "status": "", "sent_at": "2026-03-02T09:30:00+00:00", "metadata": {}, **changes,
+    }  # fmt: skip
+
+
+def woken(name: str) -> int:
+    sqs = boto3.client("sqs")
+    url = sqs.get_queue_url(QueueName=f"{name}.fifo")["QueueUrl"]
+    got = sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages", [])
+    return len(got)
+
+
+def test_a_batch_is_stored_in_order_and_wakes_the_messaging_queue(handler: Handler, desk: Desk) -> None:
+    assert failed(handler(batch(envelope(1), envelope(2), envelope(3)), None)) == []
+    stored = desk.rows("SELECT body FROM messages ORDER BY position")
+    assert stored == [("Question 1",), ("Question 2",), ("Question 3",)]
+    assert (woken("TURNS_MESSAGING"), woken("TURNS_WEB")) == (3, 0)
+
+
+def test_nonsense_is_left_for_the_dead_letters_and_its_neighbours_are_stored(handler: Handler, desk: Desk) -> None:
+    answer = handler(batch("not json", {"channel": "pigeon"}, envelope(1)), None)
+    assert failed(answer) == ["id-0", "id-1"]
+    assert desk.rows("SELECT body FROM messages") == [("Question 1",)]
+
+
+def test_an_unknown_number_is_done_with(handler: Handler, desk: Desk) -> None:
+    assert failed(handler(batch(envelope(1, to="gupshup:Nobody")), None)) == []
+    assert desk.rows("SELECT count(*) FROM messages") == [(0,)]
+
+
+def test_with_the_database_away_everything_comes_again(handler: Handler, monkeypatch: pytest.MonkeyPatch) -> None:
+    boto3.client("secretsmanager").put_secret_value(
+        SecretId="database",
+        SecretString=json.dumps({"username": APP, "password": "x", "host": "/nowhere", "dbname": "x"}),
+    )
+    assert failed(handler(batch(envelope(1), envelope(2)), None)) == ["id-0", "id-1"]
