@@ -76,7 +76,10 @@ def list_messages(session_id: UUID, caller: AnyCaller, most: Most = 100) -> dict
 @router.get("/{session_id}/events")
 def list_events(session_id: UUID, caller: AnyCaller, after: Number = 0) -> JsonObject:
     """The events after a number, at most 200, in order: the way to follow a turn that works everywhere."""
-    return {"events": [stream.shown(event) for event in _events(caller, session_id, after)]}
+    with caller.transaction() as tx:
+        caller.check_session(tx, session_id)
+        found = turn_events.after(caller.principal, tx, session_id, after)
+    return {"events": [stream.shown(event) for event in found]}
 
 
 @router.get("/{session_id}/stream", response_class=StreamingResponse)
@@ -97,8 +100,8 @@ def is_buffered(request: Request) -> bool:
 
 
 def _events(caller: Caller, session_id: UUID, after: int) -> Sequence[Event]:
+    """One look of a stream, whose reader was checked when it began."""
     with caller.transaction() as tx:
-        caller.check_session(tx, session_id)
         return turn_events.after(caller.principal, tx, session_id, after)
 
 
