@@ -31,7 +31,7 @@ PURE = {
     "tools": {"definition", "result"},
     "knowledge": {"chunks", "mail", "snapshots", "changes"},
     "tenancy": {"roles", "visitor", "records", "persona", "labels", "tokens"},
-    "turns": {"journal", "polite", "timing"},
+    "turns": {"journal", "polite", "records", "timing"},
     "packs": {"format", "validate", "spelling"},
 }
 

@@ -12,8 +12,8 @@ from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.knowledge.sources import Source, known
 from parlour.turns import store
+from parlour.turns.records import Citation
 from parlour.turns.step import Running
-from parlour.turns.store import Citation
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from parlour.infra.postgres import Database, Transaction
 from parlour.principal import Principal
 from parlour.turns import store
 from parlour.turns.read import readable_by
-from parlour.turns.store import Event, Lease
+from parlour.turns.records import Event, Lease
 
 _FLUSH_EVERY = timedelta(milliseconds=100)
 """How long streamed text is gathered before it is committed (design section 4)."""

@@ -16,7 +16,7 @@ from parlour.tools.definition import Tool
 from parlour.tools.registry import load_tools
 from parlour.turns import polite, store
 from parlour.turns.journal import Call, Journal, Step
-from parlour.turns.store import Inbound, Lease, OpenTurn
+from parlour.turns.records import Inbound, Lease, OpenTurn
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from parlour.turns.store import Inbound
+from parlour.turns.records import Inbound
 
 LONGEST_TEXT = 8_000
 """Characters of one chat message; longer ones are answered, kindly, without the model."""

@@ -12,7 +12,7 @@ from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
 from parlour.tenancy import roles
 from parlour.turns import store
-from parlour.turns.store import TranscriptRow, TurnRow
+from parlour.turns.records import TranscriptRow, TurnRow
 
 
 @dataclass(frozen=True, slots=True)

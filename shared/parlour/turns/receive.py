@@ -18,7 +18,7 @@ from parlour.principal import Principal, system
 from parlour.tenancy import bindings, people, routes
 from parlour.tenancy.routes import Route
 from parlour.turns import store
-from parlour.turns.store import NewMessage, Received
+from parlour.turns.records import NewMessage, Received
 
 type Outcome = Literal["stored", "duplicate", "status", "unknown_number"]
 

@@ -23,8 +23,8 @@ from parlour.turns.events import Feed
 from parlour.turns.journal import CallModel, Reply, RunTools, next_step
 from parlour.turns.load import Loaded, load
 from parlour.turns.receive import Wake
+from parlour.turns.records import Lease
 from parlour.turns.step import Running, Services, ask_model, run_tools
-from parlour.turns.store import Lease
 from parlour.turns.timing import Stages
 
 ATTEMPTS = 3

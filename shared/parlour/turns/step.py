@@ -17,7 +17,7 @@ from parlour.turns import store
 from parlour.turns.events import Feed
 from parlour.turns.journal import Call, CallModel, Journal, RunTools, Step, ToolRequest
 from parlour.turns.load import Loaded
-from parlour.turns.store import Inbound, Lease, LlmCall, OpenTurn, StepRow
+from parlour.turns.records import Inbound, Lease, LlmCall, OpenTurn, StepRow
 from parlour.turns.timing import Stages
 
 LONGEST_ANSWER = 1_500

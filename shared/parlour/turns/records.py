@@ -1,0 +1,184 @@
+"""Rows of a turn, one frozen record each; `store` reads and writes them."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from uuid import UUID
+
+from parlour.infra.jsonable import JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """A session taken for one turn; `token` is newer than every token given out before."""
+
+    id: UUID
+    user_id: UUID
+    binding_id: UUID
+    channel: str
+    token: int
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTurn:
+    """A turn being run: its number in the session, how often it was begun, and its frozen moment."""
+
+    id: UUID
+    number: int
+    attempts: int
+    frozen_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Inbound:
+    """A message that a turn answers; `address` is where a reply on its channel goes, None when unknown."""
+
+    id: UUID
+    channel: str
+    kind: str
+    body: str
+    received_at: datetime
+    address: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """A message said before the turn."""
+
+    direction: str
+    body: str
+
+
+@dataclass(frozen=True, slots=True)
+class StepRow:
+    """A model inference; `blocks` is None until its answer is committed."""
+
+    number: int
+    blocks: list[JsonObject] | None
+    stop_reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class CallRow:
+    """A finished tool call."""
+
+    step: int
+    call_id: str
+    result: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """What is known of a message once it is stored."""
+
+    id: UUID
+    session_id: UUID
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class OwnSession:
+    """A session its user may write to."""
+
+    id: UUID
+    binding_id: UUID
+    channel: str
+
+
+@dataclass(frozen=True, slots=True)
+class NewMessage:
+    """An inbound message about to be stored."""
+
+    id: UUID
+    session_id: UUID
+    binding_id: UUID
+    state: str
+    channel: str
+    kind: str
+    body: str
+    media: JsonObject | None
+    provider_message_id: str
+    sent_at: datetime
+    received_at: datetime
+    metadata: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class LlmCall:
+    """One call to a provider, with what it cost; `cost_usd` is None when its price is not known."""
+
+    id: UUID
+    session_id: UUID
+    turn_id: UUID
+    step: int
+    binding_id: UUID
+    provider: str
+    model: str
+    outcome: str
+    input_tokens: int
+    output_tokens: int
+    cache_read_tokens: int
+    cache_write_tokens: int
+    tokens_by_layer: JsonObject
+    cost_usd: Decimal | None
+    first_token_ms: int | None
+    latency_ms: int
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A source that a reply cites, as it was called then."""
+
+    message_id: UUID
+    number: int
+    row_id: UUID
+    title: str
+    locator: str
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One numbered event of a session's feed."""
+
+    number: int
+    kind: str
+    payload: JsonObject
+    turn_id: UUID
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRow:
+    """A turn with everything an operator sees of it."""
+
+    id: UUID
+    session_id: UUID
+    number: int
+    state: str
+    binding: str
+    frozen_at: datetime
+    finished_at: datetime | None
+    degraded: bool
+    attempts: int
+    problem: str | None
+    stage_ms: dict[str, int]
+    inputs: list[JsonObject] | None
+    reply: JsonObject | None
+    calls: list[JsonObject] | None
+    tools: list[JsonObject] | None
+    sending: JsonObject | None
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptRow:
+    """One message of a session as its user sees it."""
+
+    id: UUID
+    direction: str
+    channel: str
+    kind: str
+    text: str
+    at: datetime
+    turn_id: UUID | None
+    citations: list[JsonObject]
