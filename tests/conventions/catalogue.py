@@ -12,21 +12,27 @@ WITHOUT_TENANT = {"schema_migrations"}
 SHARED_READING = {"routes"}
 """Tables whose rows say where a tenant is, not what it has: read by the edge before a tenant is known."""
 
+ISOLATED = {"isolated": "(tenant_id = ( SELECT current_tenant() AS current_tenant))"}
+"""The one expression that a policy may have, as PostgreSQL prints it."""
+
 DEFINER_FUNCTIONS = {"search_lexemes"}
 """Functions that may run with their owner's rights."""
 
 
 def tables_without_forced_isolation(superuser: Superuser) -> set[str]:
     """Tenant tables lacking a tenant_id, ENABLE, FORCE or the one policy that compares the tenant."""
-    rows = superuser.execute("""
+    rows = superuser.execute(
+        """
         SELECT c.relname, c.relrowsecurity AND c.relforcerowsecurity,
                EXISTS (SELECT FROM pg_attribute a
                         WHERE a.attrelid = c.oid AND a.attname = 'tenant_id' AND a.attnotnull),
                COALESCE((SELECT bool_or(p.polqual IS NOT NULL AND
-                                        pg_get_expr(p.polqual, c.oid) = '(tenant_id = current_tenant())')
+                                        pg_get_expr(p.polqual, c.oid) = %(isolated)s)
                            FROM pg_policy p WHERE p.polrelid = c.oid), false)
           FROM pg_class c
-         WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p')""").fetchall()
+         WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p')""",
+        ISOLATED,
+    ).fetchall()
     return {
         name
         for name, forced, has_tenant, isolated in rows
@@ -36,15 +42,18 @@ def tables_without_forced_isolation(superuser: Superuser) -> set[str]:
 
 def permissive_policies(superuser: Superuser) -> set[str]:
     """Policies that let a row through without comparing the tenant, apart from the two that are meant to."""
-    rows = superuser.execute("""
+    rows = superuser.execute(
+        """
         SELECT p.polrelid::regclass::text || '.' || p.polname
           FROM pg_policy p
          WHERE NOT (p.polrelid = 'routes'::regclass AND p.polcmd = 'r')
            AND NOT (p.polname = 'keyword_search' AND p.polcmd = 'r'
                     AND p.polroles = ARRAY['parlour_search'::regrole::oid])
-           AND (COALESCE(pg_get_expr(p.polqual, p.polrelid), 'x') NOT IN ('x', '(tenant_id = current_tenant())')
-                OR COALESCE(pg_get_expr(p.polwithcheck, p.polrelid), 'x') NOT IN ('x', '(tenant_id = current_tenant())')
-                OR (p.polqual IS NULL AND p.polwithcheck IS NULL))""").fetchall()
+           AND (COALESCE(pg_get_expr(p.polqual, p.polrelid), 'x') NOT IN ('x', %(isolated)s)
+                OR COALESCE(pg_get_expr(p.polwithcheck, p.polrelid), 'x') NOT IN ('x', %(isolated)s)
+                OR (p.polqual IS NULL AND p.polwithcheck IS NULL))""",
+        ISOLATED,
+    ).fetchall()
     return {name for (name,) in rows}
 
 

@@ -1,6 +1,7 @@
 """Structured logs and metrics: a constant action, ids and numbers. Never a payload, never a secret."""
 
 import functools
+import logging
 from uuid import UUID
 
 from aws_lambda_powertools import Logger, Metrics
@@ -10,6 +11,8 @@ type Loggable = str | int | float | bool | UUID | None
 
 _CALLER = 3
 """How far up the stack the line that logs is: through this module and the library."""
+
+_TAKEN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime"}
 
 _LONGEST = 120
 """Longer text is not an id or a code; it is cut so that no message body can slip into a log."""
@@ -45,7 +48,12 @@ def _logger() -> Logger:
 
 
 def _extra(action: str, ids: dict[str, Loggable]) -> dict[str, object]:
-    return {"action": action, **{name: _short(value) for name, value in ids.items()}}
+    return {"action": action, **{_free(name): _short(value) for name, value in ids.items()}}
+
+
+def _free(name: str) -> str:
+    """The library refuses fields that a log record has already (`name`, `created`, ...): those get an underscore."""
+    return f"{name}_" if name in _TAKEN else name
 
 
 def _short(value: Loggable) -> Loggable:

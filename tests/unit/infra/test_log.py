@@ -41,6 +41,12 @@ def test_long_text_is_cut(caplog: pytest.LogCaptureFixture) -> None:
     assert newest(caplog)["code"] == "x" * 120
 
 
+def test_a_field_may_have_any_name(caplog: pytest.LogCaptureFixture) -> None:
+    log.info("pack_applied", created=3, name="northbank", message="none")
+    line = newest(caplog)
+    assert (line["created_"], line["name_"], line["message_"]) == (3, "northbank", "none")
+
+
 def test_a_metric_is_written_in_the_embedded_format(capsys: pytest.CaptureFixture[str]) -> None:
     log.count("UnknownNumber", Provider="gupshup")
     line = json.loads(capsys.readouterr().out)
