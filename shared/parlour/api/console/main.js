@@ -18,7 +18,9 @@ async function start() {
   const refresh = () => setTimeout(() => inspector.refresh(), SETTLE);
   const chat = new Chat(settings, refresh);
   tabs();
-  await Promise.all([chat.start(), inspector.start(), settings.local && phone(settings, refresh)]);
+  const beside = [inspector.start(), settings.local && phone(settings, refresh)];
+  await chat.start();
+  await Promise.allSettled(beside); // a phone or a list of turns that does not come must not take the chat along
 }
 
 async function phone(settings, refresh) {
