@@ -6,15 +6,15 @@ import json
 import os
 import platform
 import shutil
-import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from layers.compile import LAYERS, compile_layers
+from layers.compile import LAYERS
 from layers.hash import DEPLOYED, code_hash
 from local import emulator
+from local.commands import Say, run
 from local.lambda_runtime import Code
 from local.problems import StackProblem
 from local.state import FOLDER, ROOT
@@ -25,8 +25,6 @@ STACK = "parlour"
 _BUCKET = "parlour-artifacts"
 _KEPT_BUILDS = 3
 _BUILT_FROM = (*DEPLOYED, "layers/compile.py", "template.yaml", "requirements/sam.txt")
-
-type Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +74,8 @@ def _build(architecture: str, folder: Path, say: Say) -> Path:
         say=say,
     )
     say("Compiling the layers to bytecode")
-    if not compile_layers(unfinished):
-        raise StackProblem(f"a layer under {unfinished} cannot be compiled: see the lines above")
+    compiling: list[str | Path] = [sys.executable, ROOT / "layers" / "compile.py", unfinished]
+    run(compiling, _surroundings({}), FOLDER / "logs" / f"compile-{architecture}.log", say)
     unfinished.rename(done)
     for old in sorted(folder.glob("built-*"), key=lambda path: path.stat().st_mtime)[:-_KEPT_BUILDS]:
         shutil.rmtree(old, ignore_errors=True)
@@ -119,31 +117,10 @@ def _outputs(endpoint: str) -> Deployment:
 
 
 def _sam(verb: str, *arguments: str, log: Path, say: Say, environment: Mapping[str, str] | None = None) -> None:
-    """Run the SAM CLI, saying what it is at; StackProblem with its own last words when it fails."""
+    """Run the SAM CLI; StackProblem with its own last words when it fails."""
     if not SAM.exists():
         raise StackProblem("the SAM CLI is not installed: run `make .parlour/sam/.installed`")
-    log.parent.mkdir(parents=True, exist_ok=True)
-    lines: list[str] = []
-    command = [str(SAM), verb, *arguments]
-    with (
-        log.open("w") as output,
-        subprocess.Popen(
-            command,
-            cwd=ROOT,
-            env=_surroundings(environment or {}),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        ) as process,
-    ):
-        for line in process.stdout or ():
-            output.write(line)
-            lines.append(line.strip())
-            if line.startswith(("Building ", "Uploading ", "Waiting ")):
-                say(line.strip())
-    if process.returncode:
-        raise StackProblem(f"sam {verb} failed: {_reason(lines)} (all of it: {log})")
+    run([SAM, verb, *arguments], _surroundings(environment or {}), log, say)
 
 
 def _surroundings(more: Mapping[str, str]) -> dict[str, str]:
@@ -151,13 +128,6 @@ def _surroundings(more: Mapping[str, str]) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "SAM_"))}  # noqa: TID251
     path = f"{SAM.parent}{os.pathsep}{kept.get('PATH', os.defpath)}"
     return {**kept, "PATH": path, "SAM_CLI_TELEMETRY": "0", "AWS_DEFAULT_REGION": emulator.REGION, **more}
-
-
-def _reason(lines: Sequence[str]) -> str:
-    """The line that says why; CloudFormation's own where there is one."""
-    said = [line for line in lines if line]
-    telling = [line for line in said if line.startswith(("Error", "Build Failed")) or "FAILED" in line]
-    return (telling or said or ["it said nothing"])[-1]
 
 
 def _write_private(file: Path, content: Mapping[str, object]) -> None:
