@@ -41,10 +41,9 @@ def _demo(interrupts: Interrupts) -> int:
         turns = {"WhatsApp": _whatsapp(talk), "web": _web(talk)}
         for channel, turn in turns.items():
             console.print(_picture(channel, turn))
-    for channel, turn in turns.items():
-        if problem := citation_problem(turn["reply"]):
-            raise StackProblem(f"the {channel} reply is not validly cited: {problem}")
-    console.print("[green]Both replies came and every citation in them is good.[/]")
+            if problem := citation_problem(turn["reply"]):
+                raise StackProblem(f"the {channel} reply is not validly cited: {problem}")
+        console.print("[green]Both replies came and every citation in them is good.[/]")
     return 0
 
 

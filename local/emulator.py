@@ -1,6 +1,7 @@
 """The AWS emulator: a process in a virtual environment of its own, enforcing the template's IAM policies."""
 
 import os
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, overload
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 PYTHON = FOLDER / "emulator" / "bin" / "python"
 REGION = "us-east-1"
+_LAUNCHER = Path(__file__).with_name("shared_layers.py")
 _ACCOUNT_KEYS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"}
 """The emulated account's root; what runs inside a function gets its role's credentials instead."""
 
@@ -37,9 +39,11 @@ def start(processes: Processes, port: int, folder: Path) -> str:
     if not PYTHON.exists():
         raise StackProblem("the emulator is not installed: run `make .parlour/emulator/.installed`")
     scratch = folder / "emulator-scratch"
-    scratch.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(scratch, ignore_errors=True)  # what an earlier emulator's workers left there
+    scratch.mkdir(parents=True)
     endpoint = f"http://127.0.0.1:{port}"
-    child = processes.start("emulator", [str(PYTHON), "-m", "ministack"], _surroundings(port, scratch))
+    command = [str(PYTHON), str(_LAUNCHER), str(FOLDER / "layers")]
+    child = processes.start("emulator", command, _surroundings(port, scratch))
     processes.wait_for(child, lambda: is_running(endpoint), _START_SECONDS)
     return endpoint
 

@@ -75,16 +75,16 @@ def running(options: Options, progress: Progress, interrupts: Interrupts) -> Ite
         if left := processes.sweep():
             progress.note(f"   swept up {left} processes that an earlier start left behind")
         options.ports.check()
-        started.callback(processes.stop)
         try:
             yield _Start(options, progress, interrupts, processes, started).everything()
         finally:
             interrupts.silence()
             progress.note("   stopping")
+            processes.stop()
 
 
 class _Start:
-    """One start, step by step; what needs undoing is put on `started` as soon as it is there."""
+    """One start, step by step; the database is put on `started` as soon as it is there, and stops last."""
 
     def __init__(
         self, options: Options, progress: Progress, interrupts: Interrupts, processes: Processes, started: ExitStack

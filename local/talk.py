@@ -45,7 +45,8 @@ class Talk:
 
     def webhook(self, payload: object) -> int:
         """Deliver a provider's payload to the deployed webhook; returns the HTTP status."""
-        return self.client.post(self._at.webhook, json=payload).status_code
+        content, headers = json.dumps(payload), {"Content-Type": "application/json"}  # escapes what UTF-8 cannot hold
+        return self.client.post(self._at.webhook, content=content, headers=headers).status_code
 
     def phone_messages(self, number: str) -> list[dict[str, Any]]:
         """What the phone with that number (E.164) has received, oldest first."""

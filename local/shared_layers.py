@@ -1,0 +1,81 @@
+"""Start the AWS emulator so that all workers read each layer from one extracted copy, as Lambda's read-only /opt is.
+
+By itself it unpacks every layer anew for every worker: 200 MB and 10,000 files each time, which a laptop's disk and
+the first reply pay for. Runs in the emulator's own environment: the standard library and the pinned emulator only.
+"""
+
+import hashlib
+import importlib
+import os
+import shutil
+import sys
+import tempfile
+import time
+import zipfile
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+_KEPT = 4
+"""Extracted layers that are kept whatever their age; each release of the code has two."""
+
+_OLD_SECONDS = 24 * 3600
+
+
+class LayerZip(zipfile.ZipFile):
+    """A zip file that, when it is a layer's, is extracted once and linked to afterwards."""
+
+    shelf: Path
+
+    def __init__(self, file: str, *args: Any, **named: Any) -> None:
+        super().__init__(file, *args, **named)
+        self._file = Path(file)
+        self._is_layer = self._file.name.startswith("layer_")
+
+    def namelist(self) -> list[str]:
+        """The emulator looks for names that lead out of the folder; `extractall` lets none out by itself."""
+        return [] if self._is_layer else super().namelist()
+
+    def extractall(self, path: Any = None, members: Any = None, pwd: bytes | None = None) -> None:
+        """As always for a function's code; a layer becomes a link to the one copy of it."""
+        if not self._is_layer:
+            super().extractall(path, members, pwd)
+            return
+        copy = self._copy()
+        Path(path).rmdir()
+        Path(path).symlink_to(copy, target_is_directory=True)
+        self._file.unlink()
+
+    def _copy(self) -> Path:
+        copy = self.shelf / hashlib.sha256(self._file.read_bytes()).hexdigest()
+        if not copy.exists():
+            unpacked = Path(tempfile.mkdtemp(dir=self.shelf, prefix="unpacking-"))
+            super().extractall(unpacked, super().namelist())
+            try:
+                unpacked.rename(copy)
+            except OSError:  # somebody else was quicker
+                shutil.rmtree(unpacked, ignore_errors=True)
+        os.utime(copy)
+        return copy
+
+
+def tidy(shelf: Path, now: float) -> None:
+    """Take layers from the shelf that nobody has used for a day."""
+    by_use = sorted(shelf.iterdir(), key=lambda copy: copy.stat().st_mtime, reverse=True)
+    for copy in by_use[_KEPT:]:
+        if now - copy.stat().st_mtime > _OLD_SECONDS:
+            shutil.rmtree(copy, ignore_errors=True)
+
+
+def main() -> None:
+    """Run the emulator until told to stop; the one argument is the folder that extracted layers are kept in."""
+    LayerZip.shelf = Path(sys.argv.pop())
+    LayerZip.shelf.mkdir(parents=True, exist_ok=True)
+    tidy(LayerZip.shelf, time.time())
+    workers = importlib.import_module("ministack.core.lambda_runtime")
+    vars(workers)["zipfile"] = SimpleNamespace(**{**vars(zipfile), "ZipFile": LayerZip})
+    importlib.import_module("ministack.app").main()
+
+
+if __name__ == "__main__":
+    main()

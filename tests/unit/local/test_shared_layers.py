@@ -1,0 +1,62 @@
+"""Layers are unpacked once and linked to; a function's own code is unpacked as always."""
+
+import os
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from local.shared_layers import LayerZip, tidy
+
+NOW = 1_800_000_000.0
+
+
+@pytest.fixture(autouse=True)
+def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    shelf = tmp_path / "shelf"
+    shelf.mkdir()
+    monkeypatch.setattr(LayerZip, "shelf", shelf, raising=False)
+    yield shelf
+
+
+def unpack(folder: Path, name: str, content: str) -> Path:
+    """As the emulator does it for one worker: a zip beside an empty folder, then extractall."""
+    folder.mkdir()
+    file, target = folder / f"{name}.zip", folder / name
+    with zipfile.ZipFile(file, "w") as written:
+        written.writestr(zipfile.ZipInfo("python/room.py"), content)
+    target.mkdir()
+    with LayerZip(str(file)) as layer:
+        layer.extractall(str(target))
+    return target
+
+
+def test_two_workers_read_one_copy_of_a_layer(tmp_path: Path, shelf: Path) -> None:
+    one = unpack(tmp_path / "one", "layer_0", "x = 1")
+    other = unpack(tmp_path / "other", "layer_0", "x = 1")
+    assert (one / "python" / "room.py").read_text() == "x = 1"
+    assert one.resolve() == other.resolve()
+    assert len(list(shelf.iterdir())) == 1
+
+
+def test_a_changed_layer_is_another_copy(tmp_path: Path, shelf: Path) -> None:
+    unpack(tmp_path / "one", "layer_0", "x = 1")
+    changed = unpack(tmp_path / "other", "layer_0", "x = 2")
+    assert (changed / "python" / "room.py").read_text() == "x = 2"
+    assert len(list(shelf.iterdir())) == 2
+
+
+def test_a_functions_own_code_is_not_shared(tmp_path: Path, shelf: Path) -> None:
+    code = unpack(tmp_path / "one", "code", "x = 1")
+    assert (code / "python" / "room.py").read_text() == "x = 1"
+    assert not code.is_symlink()
+    assert list(shelf.iterdir()) == []
+
+
+def test_layers_that_nobody_used_for_a_day_go_but_the_latest_stay(shelf: Path) -> None:
+    for age in range(6):
+        (shelf / f"layer{age}").mkdir()
+        os.utime(shelf / f"layer{age}", (NOW, NOW - age * 24 * 3600))
+    tidy(shelf, NOW)
+    assert sorted(copy.name for copy in shelf.iterdir()) == ["layer0", "layer1", "layer2", "layer3"]
