@@ -1,0 +1,60 @@
+"""The last step of a deployment says what was applied, and fails when the function did."""
+
+import io
+import json
+from typing import TYPE_CHECKING, cast
+
+import pytest
+
+from layers.migrate import MigrationFailed, main, migrate
+
+if TYPE_CHECKING:
+    from mypy_boto3_lambda import LambdaClient
+
+
+class Lambda:
+    """Answers every invocation with the same payload."""
+
+    def __init__(self, payload: object, *, failed: bool) -> None:
+        self._answer = {
+            "Payload": io.BytesIO(json.dumps(payload).encode()),
+            **({"FunctionError": "Unhandled"} if failed else {}),
+        }
+        self.invoked: list[str] = []
+
+    def invoke(self, FunctionName: str, Payload: bytes) -> dict[str, object]:  # noqa: N803 - boto3's names
+        self.invoked.append(FunctionName)
+        return self._answer
+
+
+def client(payload: object, *, failed: bool = False) -> tuple[Lambda, "LambdaClient"]:
+    fake = Lambda(payload, failed=failed)
+    return fake, cast("LambdaClient", fake)
+
+
+def test_the_names_of_what_was_applied_come_back() -> None:
+    fake, asked = client({"applied": ["0001_isolation", "0002_configuration"]})
+    assert migrate(asked, "parlour-staging-migrate") == ["0001_isolation", "0002_configuration"]
+    assert fake.invoked == ["parlour-staging-migrate"]
+
+
+def test_what_the_function_raised_is_said() -> None:
+    _, asked = client({"errorType": "MigrationConflict", "errorMessage": "migration 0001 changed"}, failed=True)
+    with pytest.raises(MigrationFailed, match="MigrationConflict: migration 0001 changed"):
+        migrate(asked, "parlour-staging-migrate")
+
+
+def test_the_command_needs_the_name_of_a_stack(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 2
+    assert "usage:" in capsys.readouterr().err
+
+
+def test_an_aws_that_cannot_be_asked_is_one_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "test")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    assert main(["parlour-staging"]) == 1
+    assert capsys.readouterr().err.startswith("parlour: the database was not migrated: ")
