@@ -33,10 +33,11 @@ def surroundings(*, migrated: bool = True) -> Iterator[dict[str, str]]:
         cluster.create("parlour")
         if migrated:
             cluster.migrate("parlour", datetime.now(UTC), _PASSWORD)
-        yield {**_amazon(running, cluster), "ENVIRONMENT": "bench", "DATABASE_NAME": "parlour"}
+        yield {**_amazon(running, cluster, folder.name), "ENVIRONMENT": "bench", "DATABASE_NAME": "parlour"}
 
 
-def _amazon(running: ExitStack, cluster: Cluster) -> dict[str, str]:
+def _amazon(running: ExitStack, cluster: Cluster, name: str) -> dict[str, str]:
+    """Names begin with `name`: servers of one process share their state."""
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
@@ -46,22 +47,22 @@ def _amazon(running: ExitStack, cluster: Cluster) -> dict[str, str]:
     return {
         **emulator.environment(endpoint),
         "EMBEDDING_URL": endpoint,
-        **_queues(endpoint),
-        **_secrets(endpoint, cluster),
+        **_queues(endpoint, name),
+        **_secrets(endpoint, cluster, name),
     }
 
 
-def _queues(endpoint: str) -> dict[str, str]:
+def _queues(endpoint: str, prefix: str) -> dict[str, str]:
     client = emulator.client("sqs", endpoint)
     return {
-        f"{name.upper()}_QUEUE_URL": client.create_queue(QueueName=f"{name}.fifo", Attributes={"FifoQueue": "true"})[
-            "QueueUrl"
-        ]
+        f"{name.upper()}_QUEUE_URL": client.create_queue(
+            QueueName=f"{prefix}-{name}.fifo", Attributes={"FifoQueue": "true"}
+        )["QueueUrl"]
         for name in _QUEUES
     }
 
 
-def _secrets(endpoint: str, cluster: Cluster) -> dict[str, str]:
+def _secrets(endpoint: str, cluster: Cluster, prefix: str) -> dict[str, str]:
     client = emulator.client("secretsmanager", endpoint)
     values = {
         "WEBHOOK_SECRET": json.dumps({"gupshup_tokens": [TOKEN]}),
@@ -71,7 +72,9 @@ def _secrets(endpoint: str, cluster: Cluster) -> dict[str, str]:
         "DATABASE_SECRET": _login(cluster, APP),
         "OWNER_SECRET": _login(cluster, OWNER),
     }
-    return {name: client.create_secret(Name=name, SecretString=value)["ARN"] for name, value in values.items()}
+    return {
+        name: client.create_secret(Name=f"{prefix}-{name}", SecretString=value)["ARN"] for name, value in values.items()
+    }
 
 
 def _login(cluster: Cluster, role: str) -> str:
