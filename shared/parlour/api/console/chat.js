@@ -76,16 +76,22 @@ export class Chat {
     return h("div", { class: "welcome" }, mark(), h("h2", {}, `Talk to ${this.binding.name}`), h("p", { class: "greeting" }, greeting), h("div", { class: "chips" }, ...chips));
   }
 
+  /** Offer agents that were not known when the page began. */
+  meet(bindings) {
+    this.settings = { ...this.settings, bindings };
+    this.form.hidden = false;
+    return this.start();
+  }
+
   nobody() {
-    this.say.disabled = true;
     this.form.hidden = true;
     this.log.replaceChildren(h("div", { class: "welcome" }, mark(), h("h2", {}, "Nobody is at this address yet"),
-      h("p", { class: "greeting" }, "Apply a pack that has a binding on the web, or open this page at the host that a binding names, and it will be here.")));
+      h("p", { class: "greeting" }, "Open this page at the host that a binding names, or show the turns of a tenant with a key: its agents on the web are offered here then.")));
   }
 
   submit() {
     const text = this.say.value.trim();
-    if (!text || this.say.disabled) return;
+    if (!text || this.form.hidden) return;
     this.say.value = "";
     this.fit();
     this.send(text);

@@ -23,9 +23,10 @@ const LAYERS = {
 };
 
 export class Inspector {
-  /** Takes console/settings.json. `local`: this machine hands out a member's token; elsewhere a key is asked for. */
-  constructor({ local, bindings }) {
+  /** Takes console/settings.json; `onSignedIn` is given the credentials once they were good. */
+  constructor({ local, bindings }, onSignedIn) {
     this.local = local;
+    this.onSignedIn = onSignedIn;
     byId("key-tenant").value = bindings[0]?.tenant ?? "";
     this.credentials = null;
     this.open = new Set();
@@ -34,6 +35,7 @@ export class Inspector {
   }
 
   async start() {
+    // On a laptop a member's token is handed out; elsewhere somebody has to bring a key.
     if (this.local) this.credentials = await call("GET", "local/token").catch(() => null);
     byId("key-form").hidden = this.credentials !== null;
     byId("refresh").hidden = this.credentials === null;
@@ -46,6 +48,7 @@ export class Inspector {
     byId("key-value").value = "";
     byId("key-form").hidden = true;
     byId("refresh").hidden = false;
+    this.onSignedIn(this.credentials);
   }
 
   /** Read the latest turns; true when it worked. A local member's token that ran out is replaced once. */
@@ -103,7 +106,7 @@ function body(turn) {
     turn.problem ? h("p", { class: "bad" }, turn.problem) : null,
     h("dl", { class: "facts" }, fact("Cost", cost(turn.cost_usd)), fact("Tokens in", count(input)), fact("Tokens out", count(output))),
     chart("Time by stage", stages, milliseconds, "time"),
-    chart("Tokens by layer", layers, count, "tokens"),
+    chart("Tokens by layer, as budgeted", layers, count, "tokens"),
     list("Model", turn.calls.map(inference), `${turn.calls.length} ${turn.calls.length === 1 ? "call" : "calls"}`),
     list("Tools", turn.tools.map(tool)),
     list("Sent", turn.sending ? [h("li", {}, h("span", {}, turn.sending.state), h("span", {}, turn.sending.sent_at ? at(turn.sending.sent_at) : ""))] : []),
@@ -134,7 +137,7 @@ function inOrder(amounts, names) {
 }
 
 function bar(part) {
-  const filled = h("i");
+  const filled = h("i", { class: part > 0 ? "some" : null });
   filled.style.setProperty("--part", String(Math.max(0, Math.min(1, part))));
   return h("span", { class: "bar", "aria-hidden": "true" }, filled);
 }

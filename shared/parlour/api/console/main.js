@@ -14,13 +14,20 @@ async function start() {
   const environment = byId("environment");
   environment.textContent = settings.environment;
   environment.hidden = !settings.environment;
-  const inspector = new Inspector(settings);
   const refresh = () => setTimeout(() => inspector.refresh(), SETTLE);
   const chat = new Chat(settings, refresh);
+  const inspector = new Inspector(settings, (credentials) => settings.bindings.length || introduce(chat, credentials));
   tabs();
   const beside = [inspector.start(), settings.local && phone(settings, refresh)];
   await chat.start();
   await Promise.allSettled(beside); // a phone or a list of turns that does not come must not take the chat along
+}
+
+/** Where the page's own address leads to nobody, whoever signs in meets the agents of their tenant. */
+async function introduce(chat, credentials) {
+  const [{ slug: tenant }, { bindings }] = await Promise.all([call("GET", "v1/tenant", credentials), call("GET", "v1/bindings", credentials)]);
+  const open = bindings.filter(({ channels, door }) => channels.includes("web") && door !== "private");
+  if (open.length) await chat.meet(open.map(({ slug, display_name: name, greeting }) => ({ tenant, slug, name, greeting, samples: [] })));
 }
 
 async function phone(settings, refresh) {
