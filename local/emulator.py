@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 PYTHON = FOLDER / "emulator" / "bin" / "python"
 REGION = "us-east-1"
-_LAUNCHER = Path(__file__).with_name("shared_layers.py")
+_LAUNCHER = Path(__file__).with_name("ministack_launcher.py")
 _ACCOUNT_KEYS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"}
 """The emulated account's root; what runs inside a function gets its role's credentials instead."""
 

@@ -2,22 +2,21 @@
 
 import os
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from local.shared_layers import LayerZip, tidy
+from local.ministack_launcher import LayerZip, patient, tidy
 
 NOW = 1_800_000_000.0
 
 
 @pytest.fixture(autouse=True)
-def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shelf = tmp_path / "shelf"
     shelf.mkdir()
     monkeypatch.setattr(LayerZip, "shelf", shelf, raising=False)
-    yield shelf
+    return shelf
 
 
 def unpack(folder: Path, name: str, content: str) -> Path:
@@ -60,3 +59,15 @@ def test_layers_that_nobody_used_for_a_day_go_but_the_latest_stay(shelf: Path) -
         os.utime(shelf / f"layer{age}", (NOW, NOW - age * 24 * 3600))
     tidy(shelf, NOW)
     assert sorted(copy.name for copy in shelf.iterdir()) == ["layer0", "layer1", "layer2", "layer3"]
+
+
+def test_a_call_waits_for_a_worker_where_the_emulator_would_refuse_it() -> None:
+    answers = iter([(None, "func_cap"), (None, "func_cap"), ("worker", "reused")])
+    asked: list[dict[str, object]] = []
+
+    def acquire(*_: object, **named: object) -> tuple[object, str]:
+        asked.append(named)
+        return next(answers)
+
+    assert patient(acquire)("inbound", {}, b"", qualifier="live") == ("worker", "reused")
+    assert asked == [{"qualifier": "live", "max_concurrency": 8}] * 3

@@ -1,7 +1,8 @@
-"""Start the AWS emulator so that all workers read each layer from one extracted copy, as Lambda's read-only /opt is.
+"""Start the AWS emulator within what a laptop can bear. Runs in the emulator's own environment.
 
-By itself it unpacks every layer anew for every worker: 200 MB and 10,000 files each time, which a laptop's disk and
-the first reply pay for. Runs in the emulator's own environment: the standard library and the pinned emulator only.
+By itself it unpacks every layer anew for every worker (200 MB and 10,000 files each time), and starts as many workers
+at once as there are calls. Here all workers read each layer from one extracted copy, as Lambda's read-only /opt is,
+and a call beyond the eighth of a function waits for a worker. The standard library and the pinned emulator only.
 """
 
 import hashlib
@@ -12,6 +13,7 @@ import sys
 import tempfile
 import time
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,6 +22,8 @@ _KEPT = 4
 """Extracted layers that are kept whatever their age; each release of the code has two."""
 
 _OLD_SECONDS = 24 * 3600
+_WORKERS = 8
+"""At once for one function. None of ours calls itself, so nobody waits for a worker that its own caller holds."""
 
 
 class LayerZip(zipfile.ZipFile):
@@ -67,6 +71,19 @@ def tidy(shelf: Path, now: float) -> None:
             shutil.rmtree(copy, ignore_errors=True)
 
 
+def patient(acquire: Callable[..., tuple[Any, str]]) -> Callable[..., tuple[Any, str]]:
+    """The emulator's way to get a worker, but waiting where it would refuse because all of them are busy."""
+
+    def acquire_in_time(*args: Any, **named: Any) -> tuple[Any, str]:
+        while True:
+            worker, how = acquire(*args, **{**named, "max_concurrency": _WORKERS})
+            if worker is not None:
+                return worker, how
+            time.sleep(0.01)
+
+    return acquire_in_time
+
+
 def main() -> None:
     """Run the emulator until told to stop; the one argument is the folder that extracted layers are kept in."""
     LayerZip.shelf = Path(sys.argv.pop())
@@ -74,6 +91,8 @@ def main() -> None:
     tidy(LayerZip.shelf, time.time())
     workers = importlib.import_module("ministack.core.lambda_runtime")
     vars(workers)["zipfile"] = SimpleNamespace(**{**vars(zipfile), "ZipFile": LayerZip})
+    functions = importlib.import_module("ministack.services.lambda_svc")
+    vars(functions)["acquire_worker"] = patient(vars(functions)["acquire_worker"])
     importlib.import_module("ministack.app").main()
 
 
