@@ -240,7 +240,7 @@ def test_turns_come_one_at_a_time_and_only_failed_messages_come_again(template: 
         "IntakeQueue": 10,
         "TurnsMessagingQueue": 1,
         "TurnsWebQueue": 1,
-        "OutboxQueue": 5,
+        "OutboxQueue": 1,
     }
     assert all(mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"] for mapping in fed.values())
 

@@ -19,7 +19,7 @@ def build_migrate() -> Callable[[], list[str]]:
 
     def run_migrations() -> list[str]:
         host, name = settings.database_host, settings.database_name
-        owner = connector(parameters(secrets.get(settings.owner_secret), host, name), statement_seconds=0)
+        owner = connector(parameters(secrets.get(settings.owner_secret), host, name))
         app = parameters(secrets.get(settings.database_secret), host, name)
         with owner() as connection:
             applied = migrate(connection, datetime.now(UTC), shipped())

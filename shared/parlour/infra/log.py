@@ -35,7 +35,7 @@ def error(action: str, /, problem: BaseException | None = None, **ids: Loggable)
 
 def count(metric: str, /, **dimensions: str) -> None:
     """Add one to a CloudWatch metric of the namespace Parlour (embedded metric format); alarms watch these."""
-    metrics = Metrics(namespace="Parlour", service="parlour")
+    metrics = Metrics(namespace="Parlour")
     for name, value in dimensions.items():
         metrics.add_dimension(name, value)
     metrics.add_metric(metric, MetricUnit.Count, 1)
@@ -44,7 +44,7 @@ def count(metric: str, /, **dimensions: str) -> None:
 
 @functools.cache
 def _logger() -> Logger:
-    return Logger(service="parlour", use_rfc3339=True, log_uncaught_exceptions=False)
+    return Logger(use_rfc3339=True, log_uncaught_exceptions=False)
 
 
 def _extra(action: str, ids: dict[str, Loggable]) -> dict[str, object]:

@@ -21,10 +21,10 @@ from parlour.infra.queries import Query
 from parlour.principal import Principal
 
 _CONNECT_SECONDS = 10
-_STATEMENT_SECONDS = 20
 _KEEPALIVE = {"keepalives": 1, "keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3}
-_BEGIN_AS = "BEGIN; SELECT set_config('app.tenant_id', '{}', true)"
-"""Both in one round trip. The simple protocol takes no parameters; what is put in is a UUID or nothing."""
+_BEGIN_AS = "BEGIN; SET LOCAL app.tenant_id = '{}'"
+"""Both in one round trip. The simple protocol takes no parameters; what is put in is a UUID or nothing.
+RDS Proxy pins a connection on SET, but not on SET LOCAL."""
 
 
 @dataclass(slots=True)
@@ -148,12 +148,11 @@ class Database:
             self.close()
 
 
-def connector(
-    parameters: Mapping[str, str | int], *, statement_seconds: int = _STATEMENT_SECONDS
-) -> Callable[[], psycopg.Connection[Any]]:
-    """How to open a connection: no prepared statements (RDS Proxy pins on them), keepalives, a statement timeout.
+def connector(parameters: Mapping[str, str | int]) -> Callable[[], psycopg.Connection[Any]]:
+    """How to open a connection with libpq's `parameters`, keepalives and no prepared statements.
 
-    `parameters` are libpq's; `statement_seconds` is the longest a statement may run, 0 for as long as it takes.
+    RDS Proxy pins on prepared statements and refuses the start-up packet's `options`; the app role's time zone and
+    statement timeout are therefore the role's own settings (migration 0001).
     """
 
     def connect() -> psycopg.Connection[Any]:
@@ -161,7 +160,6 @@ def connector(
             **{"connect_timeout": _CONNECT_SECONDS, **_KEEPALIVE, **parameters},  # type: ignore[arg-type]
             autocommit=True,  # a transaction is begun together with its tenant, not before
             prepare_threshold=None,
-            options=f"-c statement_timeout={statement_seconds * 1000} -c timezone=UTC",
         )
         set_json_dumps(canonical, connection)
         return connection

@@ -12,6 +12,9 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="", extra="ignore", frozen=True)
 
     environment: str = Field(default="local", description="what this deployment is called; tags and links use it")
+    powertools_service_name: str = Field(
+        default="parlour", description="the stack's name; the logging library puts it on every line and metric"
+    )
 
 
 class DatabaseSettings(Settings):

@@ -17,6 +17,10 @@ BEGIN
 END
 $$;
 
+-- Settings of the role, because a connection through RDS Proxy may bring none of its own.
+ALTER ROLE parlour_app SET statement_timeout = '20s';
+ALTER ROLE parlour_app SET timezone = 'UTC';
+
 REVOKE ALL ON SCHEMA public FROM PUBLIC;
 GRANT USAGE ON SCHEMA public TO parlour_app, parlour_search;
 
