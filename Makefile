@@ -18,7 +18,7 @@ MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help run demo test check lint types conventions template build deploy fmt lock clean environments python
+.PHONY: help run demo logs test check lint types conventions template build deploy fmt lock clean environments python
 
 ##@ Try it
 
@@ -27,6 +27,9 @@ run: $(DEV) $(EMULATOR) $(SAM) ## start everything on this machine: console, API
 
 demo: $(DEV) $(EMULATOR) $(SAM) ## the same without a terminal: two conversations, printed with sources and costs
 	@$(BIN)/python -m local.demo
+
+logs: $(DEV) ## what the functions of the running stack have logged
+	@$(BIN)/python -m local.logs
 
 ##@ Work on it
 

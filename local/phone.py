@@ -1,4 +1,4 @@
-"""A telephone in a terminal's clothes: a small server that plays Gupshup's send API and keeps what it received.
+"""A phone on this machine: a small server that plays Gupshup's send API and keeps what it received.
 
 Like the provider it takes a form, answers 202 with an id, and reports `enqueued`, `sent` and `delivered`
 to the webhook afterwards. `python -m local.phone --port 8702 --callback URL` runs it.
@@ -7,6 +7,7 @@ to the webhook afterwards. `python -m local.phone --port 8702 --callback URL` ru
 import argparse
 import json
 import threading
+import time
 import uuid
 from collections import deque
 from collections.abc import Callable
@@ -27,6 +28,9 @@ _KEPT = 5_000
 """How many messages are remembered; the oldest fall out."""
 
 _REPORTED = ("enqueued", "sent", "delivered")
+_BETWEEN_SECONDS = 0.3
+"""From one report to the next. The provider takes its time as well: a report that overtook the answer to the send
+call would be about a message that nobody knows yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +66,15 @@ class Received:
 class Phone:
     """What was received, in order, and reporting back what became of it. Safe to use from several threads."""
 
-    def __init__(self, report: Callable[[JsonObject], None], clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self,
+        report: Callable[[JsonObject], None],
+        clock: Callable[[], datetime],
+        wait: Callable[[float], None] = time.sleep,
+    ) -> None:
         self._report = report
         self._clock = clock
+        self._wait = wait
         self._lock = threading.Lock()
         self._messages: deque[Received] = deque(maxlen=_KEPT)
 
@@ -98,6 +108,7 @@ class Phone:
         """Tell the webhook that the message was enqueued, sent and delivered."""
         phone_id = f"wamid.{uuid.uuid4().hex}"
         for kind in _REPORTED:
+            self._wait(_BETWEEN_SECONDS)
             event = gupshup.message_event(
                 app=message.app,
                 kind=kind,

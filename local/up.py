@@ -25,7 +25,7 @@ _WELCOME = """
   API        {console}/v1/   (deployed as well: {api}/)
   Webhook    {webhook}
   Answers    {model}
-  Logs       {logs}/
+  Logs       {logs}/   (the functions': make logs)
 
 [bold]Try it[/] from another terminal:
 

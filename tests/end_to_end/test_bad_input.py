@@ -5,6 +5,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from local import logs
 from local.talk import sample, until
 from tests.end_to_end.world import World
 
@@ -51,7 +52,7 @@ def test_a_body_that_is_no_webhook_is_refused(world: World, body: bytes, status:
     assert answer.status_code == status
 
 
-def test_an_unknown_number_behind_a_good_token_is_accepted_and_stored_nowhere(world: World) -> None:
+def test_an_unknown_number_behind_a_good_token_is_accepted_counted_and_stored_nowhere(world: World) -> None:
     payload = {**sample("inbound_gupshup_text"), "app": "NobodysApp"}
     assert world.talk.webhook(payload) == 200
     world.settle()
@@ -59,6 +60,8 @@ def test_an_unknown_number_behind_a_good_token_is_accepted_and_stored_nowhere(wo
         "SELECT count(*) FROM messages WHERE provider_message_id LIKE %s", "%" + payload["payload"]["id"]
     )
     assert stored == 0
+    counted = [line.text for line in logs.lines(world.stack.addresses.emulator) if '"UnknownNumber"' in line.text]
+    assert counted
 
 
 @pytest.mark.parametrize(

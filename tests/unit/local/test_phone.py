@@ -27,7 +27,7 @@ def reported() -> list[dict[str, Any]]:
 
 @pytest.fixture
 def client(reported: list[dict[str, Any]]) -> TestClient:
-    return TestClient(phone.build(Phone(reported.append, lambda: NOW)))
+    return TestClient(phone.build(Phone(reported.append, lambda: NOW, lambda _: None)))
 
 
 def send(client: TestClient, form: dict[str, str], **headers: str) -> Any:
