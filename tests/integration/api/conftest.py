@@ -127,8 +127,7 @@ def operator(tenant: str) -> dict[str, str]:
 @pytest.fixture(autouse=True)
 def logged() -> Iterator[io.StringIO]:
     """What the log wrote during the test; its handler would otherwise keep the first test's captured stream."""
-    log._logger()
-    [handler] = logging.getLogger("parlour").handlers
+    [handler] = log._logger().handlers
     assert isinstance(handler, logging.StreamHandler)
     written = io.StringIO()
     before = handler.setStream(written)
