@@ -8,7 +8,7 @@ from parlour.channels import outbox
 from parlour.context import citations
 from parlour.context.citations import Cited
 from parlour.infra import log
-from parlour.infra.jsonable import JsonObject
+from parlour.infra.jsonable import Json, JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.knowledge.sources import Source, known
 from parlour.turns import store
@@ -38,13 +38,13 @@ def answer(running: Running, said: Answer) -> None:
     if said.problem:
         running.feed.add("error", {"code": said.problem, "message": said.text})
     running.feed.add("done", {"message_id": str(message_id), "turn_id": str(running.turn.id)})
-    with running.stages.timed("save"), running.feed.writing() as tx:
+    with running.stages.timed("save") as took, running.feed.writing() as tx:
         sources = {source.number: source for source in _known(running, tx, said.text)}
         cited = citations.check(said.text, sources)
         _insert_reply(running, tx, message_id, cited)
         _insert_citations(tx, message_id, [sources[number] for number in cited.numbers])
         leaves = _put_outbox(running, tx, outbox_id, message_id)
-        _finish(running, tx, said)
+        _finish(running, tx, said, {**running.stages.milliseconds, "save": took()})
     log.info(
         "turn_finished", tenant_id=running.feed.principal.tenant_id, turn_id=running.turn.id,
         state=said.state, degraded=said.degraded, problem=said.problem, removed_citations=cited.removed,
@@ -82,8 +82,8 @@ def _put_outbox(running: Running, tx: Transaction, outbox_id: UUID, message_id: 
     return True
 
 
-def _finish(running: Running, tx: Transaction, said: Answer) -> None:
+def _finish(running: Running, tx: Transaction, said: Answer, stage_ms: dict[str, Json]) -> None:
     store.finish_turn(
         tx, running.lease, running.turn.id, state=said.state, degraded=said.degraded, problem=said.problem,
-        stage_ms=dict(running.stages.milliseconds), now=running.services.clock(),
+        stage_ms=stage_ms, now=running.services.clock(),
     )  # fmt: skip

@@ -185,7 +185,7 @@ UPDATE turns
 
 -- name: turn_views
 -- Turns as an operator sees them, newest first, each with its messages, calls, tools and sending: one row per turn.
-SELECT t.id, t.session_id, t.number, t.state, b.slug AS binding, t.frozen_at, t.finished_at, t.degraded, t.attempts,
+SELECT t.id, t.session_id, t.number, t.state, b.slug AS binding, s.channel, t.frozen_at, t.finished_at, t.degraded, t.attempts,
        t.problem, t.stage_ms,
        (SELECT jsonb_agg(jsonb_build_object('id', m.id, 'text', m.body, 'kind', m.kind, 'at', m.received_at)
                          ORDER BY m.position)
@@ -209,6 +209,7 @@ SELECT t.id, t.session_id, t.number, t.state, b.slug AS binding, t.frozen_at, t.
           FROM outbox o JOIN messages m ON m.id = o.message_id WHERE m.turn_id = t.id) AS sending
   FROM turns t
   JOIN bindings b ON b.id = t.binding_id
+  JOIN sessions s ON s.id = t.session_id
  WHERE (%(turn_id)s::uuid IS NULL OR t.id = %(turn_id)s)
    AND (%(session_id)s::uuid IS NULL OR t.session_id = %(session_id)s)
  ORDER BY t.frozen_at DESC, t.id DESC

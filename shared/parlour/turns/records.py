@@ -157,6 +157,7 @@ class TurnRow:
     number: int
     state: str
     binding: str
+    channel: str
     frozen_at: datetime
     finished_at: datetime | None
     degraded: bool
