@@ -32,7 +32,8 @@ class TurnView:
         row = self.row
         return {
             "id": str(row.id), "session_id": str(row.session_id), "number": row.number, "state": row.state,
-            "binding": row.binding, "channel": row.channel, "frozen_at": row.frozen_at.isoformat(), "finished_at": _iso(row.finished_at),
+            "binding": row.binding, "channel": row.channel,
+            "frozen_at": row.frozen_at.isoformat(), "finished_at": _iso(row.finished_at),
             "degraded": row.degraded, "attempts": row.attempts, "problem": row.problem,
             "stage_ms": dict(row.stage_ms), "inputs": list(row.inputs or []), "reply": row.reply,
             "calls": list(row.calls or []), "tools": list(row.tools or []), "sending": row.sending,
