@@ -7,9 +7,11 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, dropwhile
 
 from parlour.infra.jsonable import JsonObject, canonical, digest
-from parlour.models.extract import Document, quotes
+from parlour.models.extract import Document, Quote, quotes
+from parlour.models.question import parts
 from parlour.models.request import Completed, ModelRequest, Part, TextDelta, Usage, blocks_of, objects
 from parlour.models.route import OFFLINE
 from parlour.models.words import content_words, vocabulary, words
@@ -33,10 +35,12 @@ _COURTESY = _THANKS | vocabulary(
 _ABOUT_ITSELF = re.compile(
     r"\b(who|what) are you\b|\bwhat can you do\b|\bare you an? (bot|human|ai|person)\b|\byour name\b"
 )
-_POINTERS = vocabulary("it its that this they them their those these he she him his her there same")
+_POINTERS = vocabulary("it its that this they them their those these he she him his her same")
+_GOES_ON = re.compile(r"(?:and|but|or|then|also|what about|how about)\b", re.IGNORECASE)
+_NAMES = re.compile(r"\b(?:the|a|an|our|my|your|which)\s+\w", re.IGNORECASE)
 
 _FEW_WORDS = 3
-"""A question with fewer words of content leans on the one before it."""
+"""With fewer words of content, the second of two questions in one breath leans on the first."""
 
 _LONGEST_QUERY = 300
 _CHUNK_WORDS = 4
@@ -57,10 +61,11 @@ class _Talk:
     results: tuple[JsonObject, ...]
 
     @property
-    def context(self) -> str:
-        """The question before, when this one cannot be understood without it."""
-        is_vague = len(content_words(self.asked)) < _FEW_WORDS or not _POINTERS.isdisjoint(_lower(self.asked))
-        return self.before if is_vague else ""
+    def parts(self) -> list[tuple[str, str]]:
+        """The single questions in what was asked, each with the one it cannot be understood without, if any."""
+        first, *others = [part for part in map(_plain, parts(self.asked)) if _meant(part) - _COURTESY] or [self.asked]
+        leaning = ((part, first if _is_short(part) or _points(part) else "") for part in others)
+        return [(first, self.before if _is_vague(first) else ""), *leaning]
 
 
 class OfflineModel:
@@ -72,38 +77,62 @@ class OfflineModel:
         self._count = count
 
     def stream(self, request: ModelRequest, /, *, seconds_left: float) -> Iterator[Part]:  # noqa: ARG002
-        """One search, then an answer; it takes no time and never fails."""
+        """One search for each thing asked, then an answer; it takes no time and never fails."""
         prompt = canonical(request.to_json())
-        block = _answer(request, _talk(request.messages))
-        text = block.get("text")
-        if isinstance(text, str):
+        blocks = _answer(request, _talk(request.messages))
+        texts = [text for block in blocks if isinstance(text := block.get("text"), str)]
+        for text in texts:
             yield from map(TextDelta, _chunks(text))
-        usage = Usage(self._count(prompt), self._count(canonical(block)))
-        yield Completed((block,), "end_turn" if isinstance(text, str) else "tool_use", usage)
+        usage = Usage(self._count(prompt), self._count(canonical(list(blocks))))
+        yield Completed(blocks, "end_turn" if texts else "tool_use", usage)
 
 
-def _answer(request: ModelRequest, talk: _Talk) -> JsonObject:
+def _answer(request: ModelRequest, talk: _Talk) -> tuple[JsonObject, ...]:
     if _is_courtesy(talk):
         return _text(_WELCOME if _THANKS & _lower(talk.asked) else _GREETING)
     if talk.results:
         return _text(f"{NOTE}\n\n{_quoted(talk)}")
     if any(tool.get("name") == SEARCH for tool in request.tools):
-        return _search(request, talk)
+        return tuple(_search(request, *part) for part in talk.parts)
     return _text(f"{NOTE}\n\n{_NO_SEARCH}")
 
 
-def _search(request: ModelRequest, talk: _Talk) -> JsonObject:
-    query = " ".join(content_words(f"{talk.asked} {talk.context}"))[:_LONGEST_QUERY]
-    call = f"toolu_offline_{digest(request.to_json())[:24]}"
-    return {"type": "tool_use", "id": call, "name": SEARCH, "input": {"query": query}}
+def _search(request: ModelRequest, asked: str, context: str) -> JsonObject:
+    call = f"toolu_offline_{digest([request.to_json(), asked])[:24]}"
+    return {"type": "tool_use", "id": call, "name": SEARCH, "input": {"query": _query(asked, context)[:_LONGEST_QUERY]}}
+
+
+def _query(asked: str, context: str) -> str:
+    """The words that carry meaning; of a question with a single one all, "when" and "come" too."""
+    own = content_words(asked)
+    if len(own) == 1 and not context:
+        return asked
+    lent = context if _points(asked) or not own else _names(context) or context
+    return " ".join(content_words(f"{asked} {lent}"))
 
 
 def _quoted(talk: _Talk) -> str:
-    documents = [document for result in talk.results for document in _documents(result)]
-    found = quotes(talk.asked, list({document.number: document for document in documents}.values()), talk.context)
-    if found:
-        return "\n".join(f"- {_BRACKETED.sub(r'(\1)', quote.text)} [{quote.number}]" for quote in found)
+    lines = dict.fromkeys(_line(quote) for quote in _found(talk))
+    if lines:
+        return "\n".join(lines)
     return _BROKEN if all(result.get("is_error") for result in talk.results) else _NOTHING
+
+
+def _found(talk: _Talk) -> list[Quote]:
+    """What answers each part: its own search comes first, what the others brought after it."""
+    searches = [_documents(result) for result in talk.results]
+    is_one = len(talk.parts) == 1
+    found: list[Quote] = []
+    for place, (asked, context) in enumerate(talk.parts):
+        documents = list(chain(*searches[place:], *searches[:place]))
+        once = {document.number: document for document in reversed(documents)}
+        best = [quote for quote in quotes(asked, list(reversed(once.values())), context) if quote not in found]
+        found += best if is_one else best[:1]
+    return found
+
+
+def _line(quote: Quote) -> str:
+    return f"- {_BRACKETED.sub(r'(\1)', quote.text)} [{quote.number}]"
 
 
 def _talk(messages: Sequence[JsonObject]) -> _Talk:
@@ -125,7 +154,7 @@ def _words_of_user(message: JsonObject) -> str:
 
 def _documents(result: JsonObject) -> list[Document]:
     return [
-        Document(number, _about(entry), str(entry.get("contents", "")))
+        Document(number, _about(entry), str(entry.get("contents", "")), str(entry.get("title", "")))
         for content in _contents(result)
         for entry in objects(content.get("documents"))
         if isinstance(number := entry.get("document"), int)
@@ -147,9 +176,7 @@ def _read(text: str) -> object:
 
 
 def _about(entry: JsonObject) -> str:
-    metadata = entry.get("metadata")
-    values = metadata.values() if isinstance(metadata, dict) else ()
-    return " ".join([str(entry.get("title", "")), *(value for value in values if isinstance(value, str))])
+    return f"{entry.get('title', '')} {entry.get('metadata', '')}"
 
 
 def _is_courtesy(talk: _Talk) -> bool:
@@ -157,7 +184,7 @@ def _is_courtesy(talk: _Talk) -> bool:
     if _ABOUT_ITSELF.search(talk.asked.lower()):
         return True
     meant = _meant(talk.asked)
-    return meant <= _COURTESY and bool(meant or not talk.context)
+    return meant <= _COURTESY and bool(meant or not talk.before)
 
 
 def _meant(text: str) -> set[str]:
@@ -168,8 +195,33 @@ def _lower(text: str) -> set[str]:
     return {word.lower() for word in words(text)}
 
 
-def _text(text: str) -> JsonObject:
-    return {"type": "text", "text": text}
+def _plain(asked: str) -> str:
+    """Without the greeting and thanks before it."""
+    kept = dropwhile(lambda word: {name.lower() for name in words(word)} <= _COURTESY, asked.split())
+    return " ".join(kept)
+
+
+def _is_vague(asked: str) -> bool:
+    """Whether it leans on the question before: it points there, goes on from there, or names nothing."""
+    return _points(asked) or bool(_GOES_ON.match(asked)) or (len(content_words(asked)) < 2 and not _NAMES.search(asked))
+
+
+def _is_short(asked: str) -> bool:
+    return len(content_words(asked)) < _FEW_WORDS
+
+
+def _names(text: str) -> str:
+    """The codes and names in a question, such as C4 or Ida: of what it is about, they find the most."""
+    _, *others = words(text) or [""]
+    return " ".join(word for word in others if any(letter.isupper() for letter in word) and word != "I")
+
+
+def _points(asked: str) -> bool:
+    return not _POINTERS.isdisjoint(_lower(asked))
+
+
+def _text(text: str) -> tuple[JsonObject, ...]:
+    return ({"type": "text", "text": text},)
 
 
 def _chunks(text: str) -> Iterator[str]:

@@ -1,22 +1,40 @@
-"""The questions that the example pack's README promises: their source is found, and what is above a desk is not."""
+"""The questions that the example pack's README promises: their source is found, and what is above a desk is not.
 
+And the samples that its chat pages offer: without a model key, the stand-in quotes their answers.
+"""
+
+import json
 from collections.abc import Iterator
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 
 from local.database import APP, Cluster
 from local.embeddings import MiniLmEmbedder
 from parlour.infra.ids import uuid7
+from parlour.infra.jsonable import Json, JsonObject
 from parlour.infra.postgres import Database, connector
 from parlour.knowledge.embed import embed_question
+from parlour.knowledge.found import Found
 from parlour.knowledge.search import search
+from parlour.models.offline import SEARCH, OfflineModel
+from parlour.models.request import Completed, ModelRequest
 from parlour.packs import folder
 from parlour.packs.apply import apply
 from parlour.packs.validate import validate
 from parlour.principal import CONFIDENTIAL, INTERNAL, Principal
 from parlour.tenancy import roles
 from tests.conftest import NOW
+
+OFFERED = {
+    "How wide is the crack at C4, and may we backfill?": (INTERNAL, ["0.45 mm", "no backfill"]),
+    "When does the crane come?": (INTERNAL, ["10 April"]),
+    "Up to which wind may we lift?": (INTERNAL, ["9.8 m/s"]),
+    "What do we owe per day if we finish late?": (CONFIDENTIAL, ["£3,500"]),
+    "What is our liability limited to?": (CONFIDENTIAL, ["£2,430,000"]),
+    "Where does change order 7 stand?": (CONFIDENTIAL, ["CO-007", "waiting"]),
+}
 
 MOST = 5
 """Rows that a turn sees of one search of the site desk."""
@@ -64,15 +82,39 @@ def example(cluster: Cluster, template: str, embedder: MiniLmEmbedder) -> Iterat
     cluster.drop("test_example")
 
 
+def rows(example: tuple[Database, Principal], embedder: MiniLmEmbedder, question: str, clearance: int) -> list[Found]:
+    """What a user with that clearance finds."""
+    database, operator = example
+    asking = Principal(operator.tenant_id, "user", uuid7(NOW), clearance=clearance)
+    with database.transaction(asking) as tx:
+        return search(asking, tx, query=question, vector=embed_question(embedder, question), most=MOST)
+
+
 def found(
     example: tuple[Database, Principal], embedder: MiniLmEmbedder, question: str, clearance: int
 ) -> list[tuple[str, str]]:
     """Title and content of what a user with that clearance finds."""
-    database, operator = example
-    asking = Principal(operator.tenant_id, "user", uuid7(NOW), clearance=clearance)
-    with database.transaction(asking) as tx:
-        rows = search(asking, tx, query=question, vector=embed_question(embedder, question), most=MOST)
-    return [(row.title, row.content) for row in rows]
+    return [(row.title, row.content) for row in rows(example, embedder, question, clearance)]
+
+
+def result(call: JsonObject, found: list[Found], numbers: dict[UUID, int]) -> JsonObject:
+    """What the search tool answers the model; a row keeps its number from one search to the next."""
+    documents: list[Json] = [
+        {
+            "document": numbers.setdefault(row.row_id, len(numbers) + 1),
+            "title": row.title,
+            "metadata": row.about,
+            "contents": row.body,
+        }
+        for row in found
+    ]
+    return {"type": "tool_result", "tool_use_id": call["id"], "content": json.dumps({"documents": documents})}
+
+
+def ask(messages: list[JsonObject]) -> list[JsonObject]:
+    *_, last = OfflineModel().stream(ModelRequest("x", 500, ({"name": SEARCH},), (), tuple(messages)), seconds_left=9)
+    assert isinstance(last, Completed)
+    return list(last.blocks)
 
 
 @pytest.mark.parametrize(("question", "answer"), SITE.items(), ids=SITE.keys())
@@ -80,9 +122,9 @@ def test_the_site_desk_finds_the_source(
     example: tuple[Database, Principal], embedder: MiniLmEmbedder, question: str, answer: tuple[str, str]
 ) -> None:
     title, passage = answer
-    rows = found(example, embedder, question, INTERNAL)
+    pairs = found(example, embedder, question, INTERNAL)
 
-    assert any(title in row_title and passage in content for row_title, content in rows), rows
+    assert any(title in row_title and passage in content for row_title, content in pairs), pairs
 
 
 @pytest.mark.parametrize(("question", "answer"), CONTRACT.items(), ids=CONTRACT.keys())
@@ -90,9 +132,9 @@ def test_the_contract_desk_finds_the_source(
     example: tuple[Database, Principal], embedder: MiniLmEmbedder, question: str, answer: tuple[str, str]
 ) -> None:
     title, passage = answer
-    rows = found(example, embedder, question, CONFIDENTIAL)
+    pairs = found(example, embedder, question, CONFIDENTIAL)
 
-    assert any(title in row_title and passage in content for row_title, content in rows), rows
+    assert any(title in row_title and passage in content for row_title, content in pairs), pairs
 
 
 @pytest.mark.parametrize(
@@ -106,3 +148,31 @@ def test_what_is_above_a_desk_is_not_found_there(
 
         assert "£298,340" not in contents
         assert clearance == CONFIDENTIAL or "£35,000" not in contents
+
+
+def test_the_questions_offered_are_the_ones_tried_here() -> None:
+    bindings = "".join(file.read_text("utf-8") for file in Path("packs/construction/bindings").glob("*.yaml"))
+    samples = {line.removeprefix("- ") for line in map(str.strip, bindings.splitlines()) if line.endswith("?")}
+
+    assert samples == OFFERED.keys() | {line for line in samples if line.startswith("greeting:")}
+
+
+@pytest.mark.parametrize(("question", "expected"), OFFERED.items(), ids=OFFERED.keys())
+def test_without_a_model_key_the_answer_is_quoted(
+    example: tuple[Database, Principal], embedder: MiniLmEmbedder, question: str, expected: tuple[int, list[str]]
+) -> None:
+    clearance, passages = expected
+    asked: JsonObject = {"role": "user", "content": [{"type": "text", "text": question}]}
+    calls = ask([asked])
+    numbers: dict[UUID, int] = {}
+    queries = [json.loads(json.dumps(call["input"]))["query"] for call in calls]
+    results: list[Json] = [
+        result(call, rows(example, embedder, query, clearance), numbers)
+        for call, query in zip(calls, queries, strict=True)
+    ]
+
+    (answer,) = ask([asked, {"role": "assistant", "content": list(calls)}, {"role": "user", "content": results}])
+
+    lines = str(answer["text"]).splitlines()[2:]
+    assert len(lines) <= len(passages)
+    assert all(any(passage in line for line in lines) for passage in passages), lines

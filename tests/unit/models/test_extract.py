@@ -109,3 +109,56 @@ def test_what_has_no_end_is_cut_after_a_word() -> None:
 
     assert len(quote.text) < 500
     assert quote.text.endswith("word …")
+
+
+OVEN = Document(
+    7,
+    "Oven log bakery record",
+    """Good morning everybody, see you at the oven.
+The oven is checked on Fridays. It was fine.
+
+| check | date | heat |
+|---|---|---|
+| 1 | 6 March 2026 | 210 degrees |
+| 2 | 13 March 2026 | 214 degrees |
+""",
+    "Oven log",
+)
+
+
+def test_a_row_is_led_by_the_title_and_of_a_log_the_last_one_counts() -> None:
+    (quote,) = quotes("What heat has the oven?", [OVEN])
+
+    assert quote.text == "Oven log: check: 2; date: 13 March 2026; heat: 214 degrees"
+
+
+def test_a_record_answers_by_its_fields() -> None:
+    record = Document(2, "Flour mill Record", "Mill M-2, flour mill: in use.\nowner: Ida Berg", "Flour mill")
+
+    assert quotes("Who owns mill M-2?", [record])[0].text == "Flour mill: owner: Ida Berg"
+
+
+def test_greetings_are_never_quoted() -> None:
+    assert not any("morning" in quote.text for quote in quotes("What is at the oven every morning?", [OVEN]))
+
+
+def test_a_figure_that_stands_beside_the_best_sentence_comes_with_it() -> None:
+    lease = Document(1, "Lease", "Lease of the flour mill with Berg Ltd: four rooms. The sum is GBP 900, in force.")
+
+    assert [quote.text for quote in quotes("How much is the lease of the flour mill with Berg?", [lease])] == [
+        "Lease of the flour mill with Berg Ltd: four rooms.",
+        "The sum is GBP 900, in force.",
+    ]
+
+
+def test_other_words_for_the_same_are_understood_where_the_form_fits() -> None:
+    clause = "The tenant brings the key back. If it is overdue, the tenant pays £40 for each day."
+    other = Document(2, "Keys", "A late key is a day of work for all of us.")
+
+    assert quotes("What do we owe per day if the key is late?", [other, Document(1, "Lease", clause)])[0].number == 1
+
+
+def test_the_order_of_the_search_decides_between_equals() -> None:
+    one, two = Document(1, "A", "The key is under the red mat."), Document(2, "B", "The key is under the blue mat.")
+
+    assert [quotes("Where is the key?", documents)[0].number for documents in ([one, two], [two, one])] == [1, 2]

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from parlour.infra.jsonable import JsonObject
+from parlour.infra.jsonable import Json, JsonObject
 from parlour.models.offline import NOTE, OfflineModel
 from parlour.models.request import Completed, ModelRequest, TextDelta, Usage
 
@@ -11,17 +11,16 @@ TAIL: JsonObject = {
     "type": "text",
     "text": "<parlour:tail>\nMonday, 2 March 2026. Remember the arbitrator.\n</parlour:tail>",
 }
-FOUND: JsonObject = {
-    "documents": [
-        {
-            "document": 4,
-            "title": "Works contract",
-            "metadata": {"heading": "Payment"},
-            "contents": "Retention of 5% is deducted from bills, up to 2,50,000 INR. Mr. K. Nair is the arbitrator.",
-        },
-        {"document": 2, "title": "Site report", "metadata": {}, "contents": "The crane was idle for 2 days."},
-    ]
-}
+DOCUMENTS: list[Json] = [
+    {
+        "document": 4,
+        "title": "Works contract",
+        "metadata": {"heading": "Payment"},
+        "contents": "Retention of 5% is deducted from bills, up to 2,50,000 INR. Mr. K. Nair is the arbitrator.",
+    },
+    {"document": 2, "title": "Site report", "metadata": {}, "contents": "The crane was idle for 2 days."},
+]
+FOUND: JsonObject = {"documents": DOCUMENTS}
 
 
 def user(text: str) -> JsonObject:
@@ -70,6 +69,63 @@ def after_search(question: str, content: object = FOUND, **more: bool) -> str:
 
 def test_a_question_is_searched_for_by_its_words_of_content() -> None:
     assert query(user("Please tell me: what is the retention on bill RA-07?")) == "retention bill RA-07"
+
+
+def queries(*messages: JsonObject) -> list[object]:
+    arguments = [block["input"] for block in ask(*messages).blocks]
+    return [argument["query"] for argument in arguments if isinstance(argument, dict)]
+
+
+def test_two_questions_in_one_breath_are_two_searches() -> None:
+    question = "How much retention is deducted, and why was the crane idle in February?"
+
+    assert queries(user(question)) == ["retention deducted", "crane idle February"]
+    assert len({block["id"] for block in ask(user(question)).blocks}) == 2
+
+
+def test_the_second_of_two_questions_may_lean_on_the_first() -> None:
+    assert queries(user("How wide is the gate, and who looks after it?"))[1] == "looks wide gate"
+
+
+def test_a_code_is_all_that_a_question_with_a_subject_of_its_own_takes_from_the_first() -> None:
+    assert queries(user("How wide is the crack at C4, and may we backfill?")) == ["wide crack C4", "backfill C4"]
+
+
+def test_each_of_two_questions_is_answered_from_its_own_search() -> None:
+    question = user("How much retention is deducted, and how long was the crane idle?")
+    searches: JsonObject = {"role": "assistant", "content": list(ask(question).blocks)}
+    found: list[Json] = [
+        {"type": "tool_result", "tool_use_id": str(place), "content": json.dumps({"documents": [document]})}
+        for place, document in enumerate(DOCUMENTS)
+    ]
+
+    answer = said(question, searches, {"role": "user", "content": found})
+
+    assert answer.split("\n\n")[1].splitlines() == [
+        "- Retention of 5% is deducted from bills, up to 2,50,000 INR. [4]",
+        "- Site report: The crane was idle for 2 days. [2]",
+    ]
+
+
+def test_a_greeting_before_a_question_is_not_searched_for() -> None:
+    assert query(user("Hello dear team, how long was the crane idle?")) == "long crane idle"
+
+
+def test_what_stands_beside_a_document_says_what_its_sentences_are_about() -> None:
+    content: JsonObject = {
+        "documents": [
+            {"document": 1, "title": "Log", "metadata": "minutes · Roof", "contents": "Work stopped for nine days."},
+            {"document": 2, "title": "Log", "metadata": "minutes · Crane", "contents": "Work stopped for five days."},
+        ]
+    }
+
+    assert after_search("How long did crane work stop?", content).endswith("five days. [2]")
+
+
+def test_a_new_question_that_names_its_subject_does_not_lean() -> None:
+    talk = user("What is the retention?"), assistant("5%"), user("When does the crane come?")
+
+    assert query(*talk) == "When does the crane come?"
 
 
 def test_the_tail_is_not_something_the_user_said() -> None:

@@ -1,6 +1,6 @@
 import pytest
 
-from parlour.models.words import content_words, sentences, stems, words
+from parlour.models.words import content_words, family, sentences, stems, words
 
 
 def texts(text: str) -> list[str]:
@@ -33,6 +33,8 @@ def test_only_words_with_content_are_kept_once_each_as_written() -> None:
         ("defects-liability", "defect"),
         ("WC-2025-014", "wc-2025-014"),
         ("contractor's", "contractor"),
+        ("referred", "refer"),
+        ("order CO-007", "order 7"),
     ],
 )
 def test_forms_of_a_word_meet(one: str, other: str) -> None:
@@ -42,6 +44,38 @@ def test_forms_of_a_word_meet(one: str, other: str) -> None:
 @pytest.mark.parametrize(("one", "other"), [("RA-07", "RA-08x"), ("status", "stat"), ("steel", "steer")])
 def test_different_words_do_not(one: str, other: str) -> None:
     assert not (stems(one) - {"ra"}) & (stems(other) - {"ra"})
+
+
+def test_a_possessive_s_is_no_word_and_digits_of_an_amount_are_none_either() -> None:
+    assert stems("Rex's dog") == {"rex", "dog"}
+    assert "7" not in stems("7,400 of 2026-07-07")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("wide", "width"), ("owe", "pays"), ("late", "delay"), ("settled", "settlement"), ("injured", "injuries")],
+)
+def test_related_words_are_one_family(one: str, other: str) -> None:
+    assert not stems(one) & stems(other)
+    assert {family(stem) for stem in stems(one)} == {family(stem) for stem in stems(other)}
+
+
+@pytest.mark.parametrize(("one", "other"), [("steel", "steer"), ("crane", "crack"), ("2.5", "25")])
+def test_words_that_only_look_alike_are_not(one: str, other: str) -> None:
+    assert {family(stem) for stem in stems(one)}.isdisjoint(family(stem) for stem in stems(other))
+
+
+def test_a_mails_header_is_not_among_its_sentences() -> None:
+    mail = "From: Ann <ann@a.example>\nTo: Bob <bob@b.example>\nDate: Fri, 20 Feb 2026 17:25:00 +0000\n\nIt is done."
+
+    assert texts(mail) == ["It is done."]
+    assert texts("Date: 20 February 2026") == ["Date: 20 February 2026"]
+
+
+def test_emphasis_may_run_over_a_line_end() -> None:
+    assert texts("The tenant of the second floor pays the owner **£40 for each\nday** until the key is back.") == [
+        "The tenant of the second floor pays the owner £40 for each day until the key is back."
+    ]
 
 
 def test_a_sentence_does_not_end_within_an_abbreviation_a_number_or_a_name() -> None:
