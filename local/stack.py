@@ -7,7 +7,7 @@ same template that runs on AWS, then what needs its addresses. Stopping goes the
 import json
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,13 +15,15 @@ from pathlib import Path
 from local import deployment, emulator, example, state
 from local.database import APP, OWNER, Cluster
 from local.deployment import Deployment
-from local.embeddings import MiniLmEmbedder
 from local.interrupts import Interrupts
 from local.problems import StackProblem
 from local.processes import Processes
 from local.progress import Progress
 from local.servers import Server, serve
 from local.state import Keys, Ports
+
+EMBEDDING_MODEL, EMBEDDING_DIMENSIONS = "all-MiniLM-L6-v2", 384
+"""What local/embeddings.py serves; said here as well, since loading it takes half a second."""
 
 _DATABASE = "parlour"
 _START_SECONDS = 60.0
@@ -79,7 +81,8 @@ def running(options: Options, progress: Progress, interrupts: Interrupts) -> Ite
             yield _Start(options, progress, interrupts, processes, started).everything()
         finally:
             interrupts.silence()
-            progress.note("   stopping")
+            with suppress(OSError):  # the terminal may be gone: that is no reason to leave anything running
+                progress.note("   stopping")
             processes.stop()
 
 
@@ -140,8 +143,8 @@ class _Start:
             "OperatorSecretValue": keys.operator_key,
             "GupshupBaseUrl": _here(self._ports.phone),
             "EmbeddingUrl": f"{_here(self._ports.embeddings)}/v1",
-            "EmbeddingModel": MiniLmEmbedder.model,
-            "EmbeddingDimensions": str(MiniLmEmbedder.dimensions),
+            "EmbeddingModel": EMBEDDING_MODEL,
+            "EmbeddingDimensions": str(EMBEDDING_DIMENSIONS),
             "AnthropicBaseUrl": options.anthropic_url,
             "OidcIssuers": _here(self._ports.issuer),
         }

@@ -3,9 +3,11 @@
 import base64
 import struct
 
+import psutil
 import pytest
 from fastapi.testclient import TestClient
 
+from local import stack
 from local.embeddings import MiniLmEmbedder, build
 
 
@@ -27,6 +29,16 @@ def test_vectors_have_length_one_and_the_promised_dimensions(embedder: MiniLmEmb
     (vector,) = embedder.embed(["The slab was poured on Tuesday."])
     assert len(vector) == embedder.dimensions
     assert likeness(vector, vector) == pytest.approx(1, abs=1e-5)
+
+
+def test_nothing_is_reported_home(embedder: MiniLmEmbedder) -> None:
+    embedder.embed(["anything"])
+    opened = [file.path for file in psutil.Process().open_files()]
+    assert not [path for path in opened if "onnxruntime.db" in path]
+
+
+def test_the_stack_deploys_with_the_model_that_is_served(embedder: MiniLmEmbedder) -> None:
+    assert (embedder.model, embedder.dimensions) == (stack.EMBEDDING_MODEL, stack.EMBEDDING_DIMENSIONS)
 
 
 def test_a_question_is_nearer_to_its_answer_than_to_something_else(embedder: MiniLmEmbedder) -> None:
