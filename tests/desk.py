@@ -132,7 +132,7 @@ class Desk:
         fields: dict[str, object] = {
             "channel": "whatsapp", "provider": "gupshup", "to": "gupshup:ParlourDemo", "sender": PHONE,
             "provider_message_id": provider_id, "kind": "text", "text": text, "media": None, "status": "",
-            "sent_at": self.clock(), "metadata": {"name": "Priya"},
+            "sent_at": self.clock(), "metadata": {"sender_name": "Priya"},
         }  # fmt: skip
         envelope = Envelope(**{**fields, **changes})  # type: ignore[arg-type]
         return receive(self.database, self.turns, envelope, self.clock(), uuid7)

@@ -11,6 +11,9 @@ from parlour.infra.postgres import Database, connector
 from parlour.infra.secrets import Secrets
 from parlour.infra.settings import DatabaseSettings
 
+_WAKING_SECONDS = 25
+"""A paused Aurora takes up to 15 seconds to wake."""
+
 
 def parameters(secret: str, host: str, name: str) -> dict[str, str | int]:
     """libpq's parameters from a secret (username, password, on a laptop also host and dbname) and the settings.
@@ -33,7 +36,9 @@ def database(settings: DatabaseSettings, secrets: Secrets) -> Database:
 
     def connect() -> psycopg.Connection[Any]:
         secret = secrets.get(settings.database_secret)
-        return connector(parameters(secret, settings.database_host, settings.database_name))()
+        found = parameters(secret, settings.database_host, settings.database_name)
+        patience = {"connect_timeout": _WAKING_SECONDS} if settings.database_idle else {}
+        return connector({**found, **patience})()
 
     return Database(connect)
 

@@ -6,6 +6,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from parlour.bootstrap import clients
@@ -14,7 +15,6 @@ from parlour.bootstrap.embedding import embedder
 from parlour.infra.errors import Misconfigured
 from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import JsonObject
-from parlour.infra.secrets import Secrets
 from parlour.infra.settings import OrchestratorSettings, load
 from parlour.knowledge.tools import search_knowledge
 from parlour.models import anthropic, prices
@@ -33,7 +33,7 @@ def build_orchestrator() -> Callable[[JsonObject, Callable[[], float]], None]:
     secrets = clients.secrets()
     services = Services(
         database=database(settings, secrets),
-        models=_models(secrets, settings),
+        models={},
         builtins={"search_knowledge": search_knowledge(embedder(settings))},
         outbox=clients.queue(settings.outbox_queue_url),
         clock=lambda: datetime.now(UTC),
@@ -43,7 +43,8 @@ def build_orchestrator() -> Callable[[JsonObject, Callable[[], float]], None]:
     )
 
     def orchestrator(body: JsonObject, seconds_left: Callable[[], float]) -> None:
-        run(services, Wake.from_json(body), seconds_left)
+        models = _models(secrets.get(settings.model_secret), settings.anthropic_base_url)
+        run(replace(services, models=models), Wake.from_json(body), seconds_left)
 
     return closing(services.database, settings, orchestrator)
 
@@ -54,14 +55,18 @@ def preload() -> None:
     prices.preload()
 
 
-def _models(secrets: Secrets, settings: OrchestratorSettings) -> Mapping[str, Model]:
-    """The providers that have a key, and the stand-in; the SDK is imported while the database answers."""
+@functools.lru_cache(maxsize=1)
+def _models(secret: str, base_url: str) -> Mapping[str, Model]:
+    """The providers that have a key, and the stand-in; built anew when the secret changes.
+
+    The SDK is imported while the database answers.
+    """
     try:
-        key = json.loads(secrets.get(settings.model_secret))["anthropic_api_key"]
+        key = json.loads(secret)["anthropic_api_key"]
     except (ValueError, KeyError, TypeError):
         raise Misconfigured('the model secret must be JSON: {"anthropic_api_key": "..."}') from None
     models: dict[str, Model] = {OfflineModel.provider: OfflineModel()}
     if key:
         threading.Thread(target=preload, daemon=True).start()
-        models[AnthropicModel.provider] = AnthropicModel(key, settings.anthropic_base_url)
+        models[AnthropicModel.provider] = AnthropicModel(key, base_url)
     return models

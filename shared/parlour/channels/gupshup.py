@@ -110,7 +110,7 @@ def _media(kind: str, content: JsonObject) -> Media | None:
     if _kind(kind) != "media":
         return None
     return Media(
-        kind=kind[:_LONGEST_NOTE],
+        kind=clean(kind)[:_LONGEST_NOTE],
         url=_optional(content, "url"),
         mime_type=_note(content, "contentType"),
         name=_note(content, "name"),
@@ -120,7 +120,7 @@ def _media(kind: str, content: JsonObject) -> Media | None:
 
 def _notes(kind: str, message: JsonObject, content: JsonObject) -> JsonObject:
     notes = {
-        "type": kind[:_LONGEST_NOTE],
+        "type": clean(kind)[:_LONGEST_NOTE],
         "sender_name": _note(_optional_object(message, "sender"), "name"),
         "reply_to": _note(_optional_object(message, "context"), "gsId"),
         "postback": _note(content, "postbackText"),

@@ -24,6 +24,7 @@ from parlour.infra.visibility import Hasten
 
 _FIRST_SECONDS = 5
 _LONGEST_SECONDS = 300
+_POISON_RECEIVES = 3
 
 
 def process(
@@ -51,13 +52,14 @@ def process(
 def wait(error: BaseException | None, receives: int) -> int:
     """Seconds until a failed message is worth another try, on its `receives`-th delivery.
 
-    What the error knows; nothing for what never succeeds, so that it is out of the way; else 5, 10, 20 ... 300.
+    Nothing for what never succeeds, so that it is out of the way; else 5, 10, 20 ... 300, or longer if the error
+    knows better: a provider that says "at once" does not get to use up the tries.
     """
     if isinstance(error, CallerError):
         return 0
-    if isinstance(error, RetryError) and error.after is not None:
-        return error.after
-    return int(min(_FIRST_SECONDS * 2 ** max(receives - 1, 0), _LONGEST_SECONDS))
+    back_off = int(min(_FIRST_SECONDS * 2 ** max(receives - 1, 0), _LONGEST_SECONDS))
+    known = error.after if isinstance(error, RetryError) else None
+    return max(back_off, known or 0)
 
 
 class _Processor(SqsFifoPartialProcessor):
@@ -68,9 +70,13 @@ class _Processor(SqsFifoPartialProcessor):
         self.raise_on_entire_batch_failure = False
 
     def failure_handler(self, record: Any, exception: ExceptionInfo) -> FailureResponse:
-        if isinstance(exception[1], CallerError):
+        if isinstance(exception[1], CallerError) or self._is_poison(record, exception[1]):
             return BatchProcessor.failure_handler(self, record, exception)  # its group goes on
         return super().failure_handler(record, exception)
+
+    def _is_poison(self, record: Any, problem: BaseException | None) -> bool:
+        """What broke unforeseen for the third time would only take its neighbours to the dead letters with it."""
+        return not isinstance(problem, RetryError) and _receives(record) >= _POISON_RECEIVES
 
 
 def _handle(record: SQSRecord, handle: Callable[[JsonObject], None]) -> None:

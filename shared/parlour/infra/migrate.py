@@ -62,8 +62,12 @@ def migrate(owner: psycopg.Connection[Any], now: datetime, migrations: Sequence[
 
 
 def allow_login(owner: psycopg.Connection[Any], role: str, password: str) -> None:
-    """Let the app role sign in with the secret store's password; every migration does it, so rotating is migrating."""
-    statement = sql.SQL("ALTER ROLE {} LOGIN PASSWORD {}").format(sql.Identifier(role), sql.Literal(password))
+    """Let the app role sign in with the secret store's password; every migration does it, so rotating is migrating.
+
+    Only a verifier is sent: a statement that fails is logged by the server, password and all.
+    """
+    verifier = owner.pgconn.encrypt_password(password.encode(), role.encode(), b"scram-sha-256").decode()
+    statement = sql.SQL("ALTER ROLE {} LOGIN PASSWORD {}").format(sql.Identifier(role), sql.Literal(verifier))
     owner.execute(statement)
     owner.commit()
 

@@ -21,7 +21,13 @@ from parlour.infra.queries import Query
 from parlour.principal import Principal
 
 _CONNECT_SECONDS = 10
-_KEEPALIVE = {"keepalives": 1, "keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3}
+_KEEPALIVE = {
+    "tcp_user_timeout": 10_000,  # milliseconds: keepalives do not run while something sent waits for its receipt
+    "keepalives": 1,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+}
 _BEGIN_AS = "BEGIN; SET LOCAL app.tenant_id = '{}'"
 """Both in one round trip. The simple protocol takes no parameters; what is put in is a UUID or nothing.
 RDS Proxy pins a connection on SET, but not on SET LOCAL."""
@@ -105,8 +111,8 @@ class Database:
         try:
             yield Transaction(connection, self.statements)
             connection.commit()
-        except psycopg.OperationalError as error:
-            self.close()
+        except (psycopg.OperationalError, psycopg.errors.ReadOnlySqlTransaction) as error:
+            self.close()  # read-only: the cluster failed over, and this is the old writer
             raise DatabaseUnavailable from error
         except BaseException:
             self._roll_back()

@@ -5,6 +5,7 @@ from typing import Literal
 from uuid import UUID
 
 from parlour.channels import outbox
+from parlour.channels.outbox import Unsent
 from parlour.context import citations
 from parlour.context.citations import Cited
 from parlour.infra import log
@@ -43,15 +44,14 @@ def answer(running: Running, said: Answer) -> None:
         cited = citations.check(said.text, sources)
         _insert_reply(running, tx, message_id, cited)
         _insert_citations(tx, message_id, [sources[number] for number in cited.numbers])
-        leaves = _put_outbox(running, tx, outbox_id, message_id)
+        waiting = _put_outbox(running, tx, outbox_id, message_id)
         _finish(running, tx, said, {**running.stages.milliseconds, "save": took()})
     log.info(
         "turn_finished", tenant_id=running.feed.principal.tenant_id, turn_id=running.turn.id,
         state=said.state, degraded=said.degraded, problem=said.problem, removed_citations=cited.removed,
     )  # fmt: skip
-    if leaves:
-        tenant_id = running.feed.principal.tenant_id
-        outbox.wake(running.services.outbox, tenant_id, running.lease.id, outbox_id, 0)
+    for row in waiting:
+        outbox.wake(running.services.outbox, running.feed.principal.tenant_id, running.lease.id, row.id, row.attempts)
 
 
 def _known(running: Running, tx: Transaction, text: str) -> list[Source]:
@@ -70,16 +70,17 @@ def _insert_citations(tx: Transaction, message_id: UUID, cited: list[Source]) ->
     store.insert_citations(tx, [Citation(message_id, one.number, one.row_id, one.title, one.locator) for one in cited])
 
 
-def _put_outbox(running: Running, tx: Transaction, outbox_id: UUID, message_id: UUID) -> bool:
+def _put_outbox(running: Running, tx: Transaction, outbox_id: UUID, message_id: UUID) -> list[Unsent]:
+    """Put the reply into the outbox; returns all of the session's that wait, oldest first, so that none overtakes."""
     last = running.inputs[-1]
     if last.channel == "web" or last.address is None:
-        return False
+        return []
     outbox.put(
         tx, outbox_id=outbox_id, session_id=running.lease.id, message_id=message_id,
         binding_id=running.lease.binding_id, channel=last.channel, recipient=last.address,
         now=running.services.clock(),
     )  # fmt: skip
-    return True
+    return outbox.unsent(tx, session_id=running.lease.id)
 
 
 def _finish(running: Running, tx: Transaction, said: Answer, stage_ms: dict[str, Json]) -> None:

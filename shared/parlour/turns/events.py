@@ -15,7 +15,7 @@ from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database, Transaction
 from parlour.principal import Principal
 from parlour.turns import store
-from parlour.turns.read import readable_by
+from parlour.turns.read import reader
 from parlour.turns.records import Event, Lease
 
 _FLUSH_EVERY = timedelta(milliseconds=100)
@@ -24,7 +24,7 @@ _FLUSH_EVERY = timedelta(milliseconds=100)
 
 def after(principal: Principal, tx: Transaction, session_id: UUID, number: int, most: int = 200) -> list[Event]:
     """Events of a session after `number`, in order; none when a user asks for somebody else's session."""
-    return store.events_after(tx, session_id, readable_by(principal), number, most)
+    return store.events_after(tx, session_id, reader(principal), number, most)
 
 
 @dataclass(slots=True)

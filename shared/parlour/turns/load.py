@@ -8,6 +8,7 @@ from parlour.context.assemble import Candidates
 from parlour.context.calls import Round
 from parlour.context.history import KEPT_MESSAGES, Said
 from parlour.infra.errors import NotFound
+from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
 from parlour.tenancy import bindings, people
@@ -33,7 +34,7 @@ class Loaded:
     def asking(self, journal: Journal) -> Candidates:
         """The candidates for the next prompt: what was loaded, and the tool rounds since."""
         rounds = [
-            Round(step.blocks, tuple((one.call_id, journal.results(step.number)[one.call_id]) for one in step.requests))
+            Round(_worth_sending(step.blocks), tuple(journal.results(step.number).items()))
             for step in journal.steps
             if step.blocks and step.requests
         ]
@@ -62,6 +63,11 @@ def load(tx: Transaction, lease: Lease, turn: OpenTurn, inputs: Sequence[Inbound
     journal = _journal(tx, turn, persona.agent.max_tool_iterations)
     profile = budget.profile(persona.agent.budget)
     return Loaded(principal, persona, tuple(tools), candidates, profile, journal)
+
+
+def _worth_sending(blocks: tuple[JsonObject, ...]) -> tuple[JsonObject, ...]:
+    """Models do answer with empty text beside a tool call, and refuse to read it back."""
+    return tuple(block for block in blocks if block.get("type") != "text" or str(block.get("text", "")).strip())
 
 
 def _journal(tx: Transaction, turn: OpenTurn, max_tool_iterations: int) -> Journal:

@@ -12,7 +12,7 @@ TROUBLE = "I'm having trouble pulling that up. Could you ask again in a moment, 
 SLOW = "Sorry, I'm having a slow moment. Please try again in a few seconds."
 FAILED = "Something went wrong on our side and I could not answer. Somebody has been told; please try again later."
 
-_TOO_LONG = (
+TOO_LONG = (
     f"That is longer than I can read in one go: please keep a message under {LONGEST_TEXT:,} characters, "
     "or send it in parts."
 )
@@ -37,7 +37,7 @@ def instead(inputs: Sequence[Inbound], *, is_open: bool) -> str | None:
         return None
     last = inputs[-1]
     if len(last.body) > LONGEST_TEXT:
-        return _TOO_LONG
+        return TOO_LONG
     return _MEDIA if last.kind == "media" else _EMPTY
 
 

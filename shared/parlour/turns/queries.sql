@@ -6,7 +6,7 @@ UPDATE sessions
 RETURNING id, user_id, binding_id, channel, lease_token AS token;
 
 -- name: lease_end
--- When the session's lease ends by itself; tells a held lease from a session that is gone.
+-- When the session's lease ends by itself, null when nobody holds it; no row for a session that is gone.
 SELECT lease_until FROM sessions WHERE id = %(session_id)s;
 
 -- name: fence
@@ -122,10 +122,11 @@ INSERT INTO events (tenant_id, session_id, number, turn_id, kind, payload, at)
 VALUES (current_tenant(), %(session_id)s, %(number)s, %(turn_id)s, %(kind)s, %(payload)s, %(at)s);
 
 -- name: events_after
--- The feed after a number, in order; a user_id limits it to that user's sessions.
+-- The feed after a number, in order; a user_id limits it to that user's sessions, else clearance to what it covers.
 SELECT e.number, e.kind, e.payload, e.turn_id, e.at
   FROM events e
   JOIN sessions s ON s.id = e.session_id
+  JOIN bindings b ON b.id = s.binding_id AND (b.clearance <= %(clearance)s OR s.user_id = %(user_id)s)
  WHERE e.session_id = %(session_id)s AND e.number > %(number)s
    AND (%(user_id)s::uuid IS NULL OR s.user_id = %(user_id)s)
  ORDER BY e.number
@@ -185,6 +186,7 @@ UPDATE turns
 
 -- name: turn_views
 -- Turns as an operator sees them, newest first, each with its messages, calls, tools and sending: one row per turn.
+-- What was said through a binding of more clearance than the reader's is left out.
 SELECT t.id, t.session_id, t.number, t.state, b.slug AS binding, s.channel, t.frozen_at, t.finished_at, t.degraded, t.attempts,
        t.problem, t.stage_ms,
        (SELECT jsonb_agg(jsonb_build_object('id', m.id, 'text', m.body, 'kind', m.kind, 'at', m.received_at)
@@ -208,7 +210,7 @@ SELECT t.id, t.session_id, t.number, t.state, b.slug AS binding, s.channel, t.fr
        (SELECT jsonb_build_object('state', o.state, 'sent_at', o.sent_at)
           FROM outbox o JOIN messages m ON m.id = o.message_id WHERE m.turn_id = t.id) AS sending
   FROM turns t
-  JOIN bindings b ON b.id = t.binding_id
+  JOIN bindings b ON b.id = t.binding_id AND b.clearance <= %(clearance)s
   JOIN sessions s ON s.id = t.session_id
  WHERE (%(turn_id)s::uuid IS NULL OR t.id = %(turn_id)s)
    AND (%(session_id)s::uuid IS NULL OR t.session_id = %(session_id)s)
@@ -216,13 +218,15 @@ SELECT t.id, t.session_id, t.number, t.state, b.slug AS binding, s.channel, t.fr
  LIMIT %(most)s;
 
 -- name: transcript
--- The newest messages of a session, newest first, with what the replies cite; a user_id limits it to that user's.
+-- The newest messages of a session, newest first, with what the replies cite; a user_id limits it to
+-- that user's session, else clearance to what it covers.
 SELECT m.id, m.direction, m.channel, m.kind, m.body AS text, m.sent_at AS at, m.turn_id,
        COALESCE((SELECT jsonb_agg(jsonb_build_object('number', c.number, 'title', c.title, 'locator', c.locator)
                                   ORDER BY c.number)
                    FROM citations c WHERE c.message_id = m.id), '[]') AS citations
   FROM messages m
   JOIN sessions s ON s.id = m.session_id
+  JOIN bindings b ON b.id = s.binding_id AND (b.clearance <= %(clearance)s OR s.user_id = %(user_id)s)
  WHERE m.session_id = %(session_id)s AND m.state <> 'ignored'
    AND (%(user_id)s::uuid IS NULL OR s.user_id = %(user_id)s)
  ORDER BY m.position DESC

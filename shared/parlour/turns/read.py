@@ -12,7 +12,7 @@ from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
 from parlour.tenancy import roles
 from parlour.turns import store
-from parlour.turns.records import TranscriptRow, TurnRow
+from parlour.turns.records import Reader, TranscriptRow, TurnRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class TurnView:
 def turn(principal: Principal, tx: Transaction, turn_id: UUID) -> TurnView:
     """One turn, for a viewer of the tenant; NotFound when it has no such turn."""
     roles.require(principal, "viewer")
-    rows = store.turn_views(tx, turn_id=turn_id, session_id=None, most=1)
+    rows = store.turn_views(tx, turn_id=turn_id, session_id=None, clearance=principal.clearance, most=1)
     if not rows:
         raise NotFound("there is no such turn")
     return _view(rows[0])
@@ -53,20 +53,21 @@ def turn(principal: Principal, tx: Transaction, turn_id: UUID) -> TurnView:
 def latest(principal: Principal, tx: Transaction, most: int, session_id: UUID | None = None) -> list[TurnView]:
     """The newest turns of the tenant or of one session, newest first."""
     roles.require(principal, "viewer")
-    return [_view(row) for row in store.turn_views(tx, turn_id=None, session_id=session_id, most=most)]
+    rows = store.turn_views(tx, turn_id=None, session_id=session_id, clearance=principal.clearance, most=most)
+    return [_view(row) for row in rows]
 
 
 def transcript(principal: Principal, tx: Transaction, session_id: UUID, most: int) -> list[TranscriptRow]:
     """The newest messages of a session, oldest first; empty when a user asks for somebody else's."""
-    return store.transcript(tx, session_id, readable_by(principal), most)[::-1]
+    return store.transcript(tx, session_id, reader(principal), most)[::-1]
 
 
-def readable_by(principal: Principal) -> UUID | None:
-    """The user whose sessions alone the principal may read; None for a viewer, who may read them all."""
+def reader(principal: Principal) -> Reader:
+    """What of the tenant's sessions the principal may read; Forbidden for neither a user nor a viewer."""
     if principal.kind == "user":
-        return principal.id
+        return Reader(principal.id, principal.clearance)
     roles.require(principal, "viewer")
-    return None
+    return Reader(None, principal.clearance)
 
 
 def _view(row: TurnRow) -> TurnView:

@@ -160,5 +160,5 @@ def _wake(turns: Queue, tenant_id: UUID, received: Received, *, is_new: bool, no
 
 
 def _name(envelope: Envelope) -> str | None:
-    name = envelope.metadata.get("name")
+    name = envelope.metadata.get("sender_name")
     return name if isinstance(name, str) and name.strip() else None

@@ -20,6 +20,13 @@ class Lease:
 
 
 @dataclass(frozen=True, slots=True)
+class Held:
+    """Until when somebody holds a session; None when nobody does any more."""
+
+    lease_until: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
 class OpenTurn:
     """A turn being run: its number in the session, how often it was begun, and its frozen moment."""
 
@@ -146,6 +153,14 @@ class Event:
     payload: JsonObject
     turn_id: UUID
     at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Who reads sessions: a user, only their own; with no user_id, whoever may see what `clearance` covers."""
+
+    user_id: UUID | None
+    clearance: int
 
 
 @dataclass(frozen=True, slots=True)

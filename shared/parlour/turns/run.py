@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from parlour.channels import outbox
@@ -31,10 +31,6 @@ ATTEMPTS = 3
 """A turn begun more often than this has failed: its inputs are parked and the user hears a polite line."""
 
 
-_LONGEST_WAIT = 30
-"""Seconds after which a held session is looked at again: its worker mostly finishes long before its lease."""
-
-
 def run(services: Services, wake: Wake, seconds_left: Callable[[], float]) -> None:
     """Answer what is unanswered in the session, if anything is.
 
@@ -47,10 +43,18 @@ def run(services: Services, wake: Wake, seconds_left: Callable[[], float]) -> No
     if running is None:
         _send_what_waits(services, principal, wake.session_id)
         return
+    _run_turn(running, principal)
+    if running.turn.attempts > 1:
+        # This wake may have been a later message's, used up by the turn that an earlier worker left open.
+        run(services, wake, seconds_left)
+
+
+def _run_turn(running: Running, principal: Principal) -> None:
+    services = running.services
     try:
         answer(running, _work(running))
     except LeaseLost:
-        log.warning("lease_lost", tenant_id=wake.tenant_id, turn_id=running.turn.id)
+        log.warning("lease_lost", tenant_id=principal.tenant_id, turn_id=running.turn.id)
     except RetryError:
         _let_go(services, principal, running.lease)
         raise
@@ -59,7 +63,7 @@ def run(services: Services, wake: Wake, seconds_left: Callable[[], float]) -> No
         if running.turn.attempts < ATTEMPTS:
             _let_go(services, principal, running.lease)
             raise
-        _give_up(running)
+        answer(running, _failed("broken"))
 
 
 def _begin(
@@ -70,8 +74,8 @@ def _begin(
     with services.database.transaction(principal) as tx:
         lease = store.take_lease(tx, session_id, now, now + timedelta(seconds=seconds_left()))
         if lease is None:
-            if (end := store.lease_end(tx, session_id)) is not None:
-                raise LeaseHeld(after=min(math.ceil((end - now).total_seconds()), _LONGEST_WAIT))
+            if (held := store.held(tx, session_id)) is not None:
+                raise LeaseHeld(after=_seconds_until(held.lease_until, now))
             log.warning("session_gone", tenant_id=principal.tenant_id, session_id=session_id)
             return None
         turn = store.begin_turn(tx, session_id, services.new_id(now), now)
@@ -97,8 +101,9 @@ def _work(running: Running) -> Answer:
         return _converse(running, loaded) if line is None else Answer(line)
     except (ProviderUnavailable, ProviderRejected, PromptOverflow, Misconfigured) as problem:
         log.error("turn_degraded", problem, turn_id=running.turn.id, code=problem.code)
-        log.count("DegradedTurn", Code=problem.code)
-        return Answer(polite.SLOW, degraded=True, problem=problem.code)
+        log.count("DegradedTurn")
+        too_long = isinstance(problem, PromptOverflow) and problem.layer == "message"
+        return Answer(polite.TOO_LONG if too_long else polite.SLOW, degraded=True, problem=problem.code)
 
 
 def _converse(running: Running, loaded: Loaded) -> Answer:
@@ -117,12 +122,13 @@ def _converse(running: Running, loaded: Loaded) -> Answer:
 
 
 def _failed(problem: str) -> Answer:
+    log.count("FailedTurn")
     return Answer(polite.FAILED, state="failed", degraded=True, problem=problem)
 
 
-def _give_up(running: Running) -> None:
-    log.count("FailedTurn")
-    answer(running, _failed("broken"))
+def _seconds_until(end: datetime | None, now: datetime) -> int:
+    """How long the session is held at most; a second when its holder has just let go."""
+    return max(1, math.ceil((end - now).total_seconds())) if end else 1
 
 
 def _let_go(services: Services, principal: Principal, lease: Lease) -> None:

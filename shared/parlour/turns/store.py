@@ -12,12 +12,14 @@ from parlour.turns.records import (
     Citation,
     Earlier,
     Event,
+    Held,
     Inbound,
     Lease,
     LlmCall,
     NewMessage,
     OpenTurn,
     OwnSession,
+    Reader,
     Received,
     StepRow,
     TranscriptRow,
@@ -32,10 +34,9 @@ def take_lease(tx: Transaction, session_id: UUID, now: datetime, until: datetime
     return tx.first(SQL["take_lease"], Lease, session_id=session_id, now=now, until=until)
 
 
-def lease_end(tx: Transaction, session_id: UUID) -> datetime | None:
-    """When the session's lease ends by itself; None when nobody holds it or there is no such session."""
-    end: datetime | None = tx.value(SQL["lease_end"], session_id=session_id)
-    return end
+def held(tx: Transaction, session_id: UUID) -> Held | None:
+    """Until when the session is held; None when there is no such session."""
+    return tx.first(SQL["lease_end"], Held, session_id=session_id)
 
 
 def fence(tx: Transaction, lease: Lease, events: int) -> int | None:
@@ -113,9 +114,12 @@ def insert_events(tx: Transaction, session_id: UUID, events: Sequence[Event]) ->
     tx.run_many(SQL["insert_event"], [{**_fields(event), "session_id": session_id} for event in events])
 
 
-def events_after(tx: Transaction, session_id: UUID, user_id: UUID | None, number: int, most: int) -> list[Event]:
-    """The feed after `number`, of that user's session; of anybody's when None."""
-    return tx.all(SQL["events_after"], Event, session_id=session_id, user_id=user_id, number=number, most=most)
+def events_after(tx: Transaction, session_id: UUID, reader: Reader, number: int, most: int) -> list[Event]:
+    """The feed after `number`, if the reader may see the session."""
+    return tx.all(
+        SQL["events_after"], Event,
+        session_id=session_id, user_id=reader.user_id, clearance=reader.clearance, number=number, most=most,
+    )  # fmt: skip
 
 
 def insert_message(tx: Transaction, message: NewMessage) -> Received | None:
@@ -169,14 +173,19 @@ def finish_turn(
     )  # fmt: skip
 
 
-def turn_views(tx: Transaction, *, turn_id: UUID | None, session_id: UUID | None, most: int) -> list[TurnRow]:
-    """Turns as an operator sees them, newest first."""
-    return tx.all(SQL["turn_views"], TurnRow, turn_id=turn_id, session_id=session_id, most=most)
+def turn_views(
+    tx: Transaction, *, turn_id: UUID | None, session_id: UUID | None, clearance: int, most: int
+) -> list[TurnRow]:
+    """Turns as an operator of that clearance sees them, newest first."""
+    return tx.all(SQL["turn_views"], TurnRow, turn_id=turn_id, session_id=session_id, clearance=clearance, most=most)
 
 
-def transcript(tx: Transaction, session_id: UUID, user_id: UUID | None, most: int) -> list[TranscriptRow]:
-    """The newest messages of that user's session, newest first; of anybody's when None."""
-    return tx.all(SQL["transcript"], TranscriptRow, session_id=session_id, user_id=user_id, most=most)
+def transcript(tx: Transaction, session_id: UUID, reader: Reader, most: int) -> list[TranscriptRow]:
+    """The newest messages of a session that the reader may see, newest first."""
+    return tx.all(
+        SQL["transcript"], TranscriptRow,
+        session_id=session_id, user_id=reader.user_id, clearance=reader.clearance, most=most,
+    )  # fmt: skip
 
 
 def _fields(record: object) -> dict[str, object]:

@@ -128,7 +128,7 @@ def test_every_failure_is_one_line_without_payload_and_poison_is_counted(
         (DatabaseUnavailable(), 5, 80),
         (DatabaseUnavailable(), 50, 300),
         (LeaseHeld(after=42), 3, 42),
-        (ProviderUnavailable(after=0), 3, 0),
+        (ProviderUnavailable(after=0), 3, 20),
         (MalformedPayload(), 3, 0),
         (ZeroDivisionError(), 1, 5),
         (None, 1, 5),
@@ -165,7 +165,7 @@ class TestVisibility:
         client, url = queue
         assert "Messages" not in client.receive_message(QueueUrl=url)
 
-        process(batch(record), None, Worker(a=ProviderUnavailable(after=0)), hastener(client))
+        process(batch(record), None, Worker(a=MalformedPayload()), hastener(client))
 
         assert len(client.receive_message(QueueUrl=url)["Messages"]) == 1
 

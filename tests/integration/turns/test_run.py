@@ -11,8 +11,9 @@ from parlour.infra.errors import LeaseHeld, ProviderRejected, ProviderUnavailabl
 from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import JsonObject, canonical
 from parlour.infra.postgres import Database
+from parlour.principal import Principal
 from parlour.tenancy import tenants
-from parlour.turns import polite
+from parlour.turns import polite, read, store
 from tests.desk import PHONE, Desk, says, searches
 
 
@@ -236,6 +237,85 @@ def test_a_session_that_another_worker_holds_is_tried_again_later(desk: Desk) ->
     desk.model.script = [says("Hello!")]
     desk.run()
     assert replies(desk) == ["Hello!"]
+
+
+def test_a_holder_that_lets_go_between_two_looks_loses_no_wake(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk.write("Hello")
+    monkeypatch.setattr(store, "take_lease", lambda *_: None)
+    with pytest.raises(LeaseHeld) as held:
+        desk.run()
+    assert held.value.after == 1
+
+
+def test_a_held_session_is_looked_at_again_when_its_lease_ends(desk: Desk) -> None:
+    desk.write("Hello")
+    until = desk.clock() + timedelta(seconds=90)
+    desk.rows(f"UPDATE sessions SET lease_until = '{until.isoformat()}' RETURNING 1")
+    with pytest.raises(LeaseHeld) as held:
+        desk.run()
+    assert held.value.after == 90
+
+
+def test_a_wake_used_up_by_an_earlier_workers_turn_still_answers_its_own_message(desk: Desk) -> None:
+    desk.write("First", "m1")
+    desk.model.script = [RuntimeError("the process died"), says("To the first."), says("To the second.")]
+    with pytest.raises(RuntimeError):
+        desk.run()
+    desk.write("Second", "m2")
+    desk.run()
+    assert replies(desk) == ["To the first.", "To the second."]
+
+
+def test_a_waiting_reply_is_not_overtaken_by_the_next(desk: Desk) -> None:
+    desk.write("First", "m1")
+    desk.model.script = [says("One."), says("Two.")]
+    desk.outbox.broken = QueueUnavailable()
+    with pytest.raises(QueueUnavailable):
+        desk.run()
+    desk.outbox.broken = None
+    desk.write("Second", "m2")
+    desk.run()
+    bodies = {
+        str(row): body
+        for row, body in desk.rows("SELECT o.id, m.body FROM outbox o JOIN messages m ON m.id = o.message_id")
+    }
+    assert [bodies[str(message.body["outbox_id"])] for message in desk.outbox.sent.values()] == ["One.", "Two."]
+
+
+def test_text_that_weighs_too_much_for_the_budget_is_said_to_be_too_long(desk: Desk) -> None:
+    desk.write("நிலத்தின் விரிசல் " * 440)
+    desk.run()
+    assert replies(desk) == [polite.TOO_LONG]
+    assert turns(desk) == [("answered", 1, True, "prompt_overflow")]
+
+
+def test_empty_text_beside_a_tool_call_is_not_sent_back(desk: Desk) -> None:
+    desk.write("Hello")
+    desk.model.script = [[{"type": "text", "text": ""}, *searches("crack")], says("Hello!")]
+    desk.run()
+    assert '"text":""' not in canonical(list(desk.model.requests[1].messages))
+
+
+def test_a_turn_that_fails_is_counted(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    desk.write("Poison")
+    desk.model.script = [RuntimeError()]
+    with pytest.raises(RuntimeError):
+        desk.run()
+    desk.rows("UPDATE turns SET attempts = 3 RETURNING 1")
+    desk.run()
+    assert '"FailedTurn":[1.0]' in capsys.readouterr().out
+
+
+def test_a_viewer_sees_only_what_their_clearance_covers(desk: Desk) -> None:
+    desk.write("Hello")
+    desk.model.script = [says("Hello!")]
+    desk.run()
+    (session,) = {wake.session_id for wake in desk.wakes()}
+    for clearance, seen in ((0, 0), (1, 1)):
+        viewer = Principal(desk.tenant_id, "member", desk.tenant_id, frozenset({"viewer"}), clearance)
+        with desk.database.transaction(viewer) as tx:
+            assert len(read.latest(viewer, tx, 10)) == seen
+            assert len(read.transcript(viewer, tx, session, 10)) == 2 * seen
 
 
 def test_a_stalled_worker_that_wakes_after_its_lease_writes_nothing(

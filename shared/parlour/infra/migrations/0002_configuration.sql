@@ -11,6 +11,8 @@ CREATE TABLE tenants (
     updated_at   timestamptz NOT NULL
 );
 CALL isolate('tenants');
+-- Deleting a tenant would take its audit trail along; that is the owner's business.
+REVOKE DELETE ON tenants FROM parlour_app;
 
 CREATE TABLE members (
     tenant_id    uuid NOT NULL REFERENCES tenants ON DELETE CASCADE,
