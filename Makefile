@@ -7,6 +7,8 @@ ENVIRONMENT ?= staging
 DATABASE ?= steady
 STACK ?= parlour-$(ENVIRONMENT)
 WORKERS ?= 2
+PARAMETERS ?=
+DEPLOYED_WITH = Cloud=true Database=$(DATABASE) Environment=$(ENVIRONMENT) $(PARAMETERS)
 
 DEV := .venv/.installed
 EMULATOR := $(STATE)/emulator/.installed
@@ -69,11 +71,11 @@ lock: $(DEV) ## pin every requirement again, with hashes (make lock UPGRADE=1 fo
 build: $(DEV) $(SAM) ## sam build for arm64 and x86_64; prints the layers' sizes
 	@$(BIN)/python -m local.package
 
-deploy: $(DEV) $(SAM) ## to your AWS account (make deploy ENVIRONMENT=staging DATABASE=steady|idle)
-	@$(STATE)/sam/bin/sam build --parameter-overrides Architecture=arm64
+deploy: $(DEV) $(SAM) ## to your AWS account (make deploy ENVIRONMENT=staging DATABASE=steady|idle PARAMETERS="LogDays=90 ...")
+	@PATH="$(CURDIR)/$(STATE)/sam/bin:$$PATH" $(STATE)/sam/bin/sam build --parameter-overrides Architecture=arm64
 	@$(BIN)/python layers/compile.py .aws-sam/build
-	@$(STATE)/sam/bin/sam deploy --stack-name $(STACK) --parameter-overrides Cloud=true Database=$(DATABASE) \
-		Environment=$(ENVIRONMENT) CodeHash=$$($(BIN)/python layers/hash.py)
+	@$(STATE)/sam/bin/sam deploy --stack-name $(STACK) --parameter-overrides $(DEPLOYED_WITH) \
+		CodeHash=$$($(BIN)/python layers/hash.py $(DEPLOYED_WITH))
 	@$(BIN)/python layers/migrate.py $(STACK)
 
 ##@ Clean it

@@ -1,7 +1,8 @@
-"""`python layers/hash.py`: one hash over all code that is deployed, for the template's parameter CodeHash.
+"""`python layers/hash.py [PARAMETER=VALUE ...]`: one hash over all that is deployed, for the parameter CodeHash.
 
-Lambda publishes a version when this text changes. It covers the functions, the package and the pinned
-requirements together, because a changed layer alone publishes nothing.
+Lambda publishes a version when this text changes, and only then: a changed layer, a changed template or a changed
+parameter alone publishes nothing, and the old version would go on with the old code or environment. So it covers the
+functions, the package, the pinned requirements, the template, and the parameters it is deployed with.
 """
 
 import hashlib
@@ -10,13 +11,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-DEPLOYED = ("functions", "shared", "layers/dependencies/requirements.txt")
-"""Folders and files, from the root, that end up in a function or a layer."""
+DEPLOYED = ("functions", "shared", "layers/dependencies/requirements.txt", "template.yaml")
+"""Folders and files, from the root, that make up what is deployed."""
 
 
-def code_hash(root: Path = ROOT, names: Iterable[str] = DEPLOYED) -> str:
-    """64 hexadecimal digits over the names and contents of those files; caches of the interpreter do not count."""
-    digest = hashlib.sha256()
+def code_hash(root: Path = ROOT, names: Iterable[str] = DEPLOYED, parameters: Iterable[str] = ()) -> str:
+    """64 hexadecimal digits over those files' names and contents and the parameters, without interpreter caches."""
+    digest = hashlib.sha256("\0".join(sorted(parameters)).encode())
     for path in sorted(_files(root, names)):
         digest.update(f"{path.relative_to(root).as_posix()}\0".encode())
         digest.update(hashlib.sha256(path.read_bytes()).digest())
@@ -31,4 +32,4 @@ def _files(root: Path, names: Iterable[str]) -> Iterator[Path]:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(f"{code_hash()}\n")
+    sys.stdout.write(f"{code_hash(parameters=sys.argv[1:])}\n")

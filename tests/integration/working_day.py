@@ -65,6 +65,7 @@ def administration(desk: Desk) -> None:
         members.change(admin, tx, member.id, roles=["viewer"], clearance=2, active=True, now=desk.clock(), new_id=uuid7)
         assert members.all_of(admin, tx)
         key = keys.create(admin, tx, name="ci", roles=["admin"], clearance=1, now=desk.clock(), new_id=uuid7)
+        spare = keys.create(admin, tx, name="spare", roles=[], clearance=0, now=desk.clock(), new_id=uuid7)
         tenants.update(admin, tx, display_name="Northbank", settings={"polite": True}, now=desk.clock(), new_id=uuid7)
         tenants.set_status(admin, tx, "paused", desk.clock(), uuid7)
         tenants.set_status(admin, tx, "active", desk.clock(), uuid7)
@@ -73,7 +74,7 @@ def administration(desk: Desk) -> None:
     everybody_signs_in(desk, key.text)
     with desk.database.transaction(admin) as tx:
         assert keys.all_of(admin, tx)
-        keys.revoke(admin, tx, key.key.id, desk.clock(), uuid7)
+        keys.revoke(admin, tx, spare.key.id, desk.clock(), uuid7)
 
 
 def everybody_signs_in(desk: Desk, key: str) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from parlour.context import budget, calls, history, render
 from parlour.context.budget import Profile
-from parlour.context.segment import Layer, Segment, measure, text_block
+from parlour.context.segment import Layer, Segment, foreign, measure, text_block
 from parlour.infra.jsonable import JsonObject
 
 
@@ -59,8 +59,8 @@ def config_tokens(tools: tuple[JsonObject, ...], tiers: str) -> int:
 
 def _required(candidates: Candidates) -> list[Segment]:
     tiers = (text_block(candidates.tiers),)
-    tail = (text_block(render.tail(candidates.heartbeat)),)
-    words = tuple(text_block(text) for text in candidates.texts)
+    tail = (text_block(render.tail(foreign(candidates.heartbeat))),)
+    words = tuple(text_block(foreign(text)) for text in candidates.texts)
     return [
         Segment(Layer.TOOLS, "config", "tools", candidates.tools, measure(candidates.tools)),
         Segment(Layer.TIERS, "config", "system", tiers, measure(tiers)),

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from parlour.context import tokens
-from parlour.context.segment import Layer, Segment, measure
+from parlour.context.segment import Layer, Segment, foreign, measure
 from parlour.infra.jsonable import Json, JsonObject, canonical
 
 type _Key = tuple[int, str]
@@ -91,4 +91,4 @@ def _ok(result: JsonObject) -> bool:
 
 
 def _text(result: JsonObject) -> str:
-    return json.dumps(result, ensure_ascii=False, separators=(", ", ": "))
+    return foreign(json.dumps(result, ensure_ascii=False, separators=(", ", ": ")))

@@ -4,8 +4,14 @@ import re
 from collections.abc import Container
 from dataclasses import dataclass
 
-_CITED = re.compile(r"[ \t]?\[(\d{1,5}(?:\s*,\s*\d{1,5})*)\](?!\()")
-"""`[2]` or `[2, 5]`, with the space before it; not a Markdown link's text."""
+_CODE = re.compile(r"(```.*?(?:```|\Z)|`[^`\n]*`)", re.DOTALL)
+"""Code, fenced or inline: what stands in brackets there is code."""
+
+_CITED = re.compile(r"([ \t]?)(?<![\w\]])\[(\d{1,3}(?:\s*[,;\u2013-]\s*\d{1,3})*)\](?!\()|(?<=\])\[(\d{1,3})\](?!\()")
+"""`[2]`, `[2, 5]`, `[1-3]`, also one right after another, with the space before it. Not an index (`rows[0]`), not a
+link's text, not a year: a session never gives out a thousand numbers."""
+
+_RANGE = re.compile(r"(\d+)\s*[\u2013-]\s*(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +30,23 @@ def check(text: str, known: Container[int]) -> Cited:
 
     def settle(match: re.Match[str]) -> str:
         nonlocal removed
-        numbers = [int(number) for number in match[1].split(",")]
+        numbers = _numbers(match[2] or match[3])
         good = [number for number in numbers if number in known]
         removed += len(numbers) - len(good)
         kept.update(dict.fromkeys(good))
-        space = match[0][0] if match[0][0].isspace() and good else ""
+        space = (match[1] or "") if good else ""
         return space + "".join(f"[{number}]" for number in good)
 
-    return Cited(_CITED.sub(settle, text), tuple(kept), removed)
+    pieces = _CODE.split(text)
+    checked = [piece if place % 2 else _CITED.sub(settle, piece) for place, piece in enumerate(pieces)]
+    return Cited("".join(checked), tuple(kept), removed)
+
+
+def _numbers(inside: str) -> list[int]:
+    """The numbers that a bracket means: `1-3` is three of them."""
+    spread = _RANGE.sub(lambda match: ",".join(map(str, _between(int(match[1]), int(match[2])))), inside)
+    return [int(number) for number in re.findall(r"\d+", spread)]
+
+
+def _between(first: int, last: int) -> list[int]:
+    return list(range(first, last + 1)) if first <= last else [first, last]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal
 
-from parlour.context.segment import Layer, Segment, measure, text_block
+from parlour.context.segment import Layer, Segment, foreign, measure, text_block
 from parlour.infra.jsonable import Json, JsonObject
 
 KEPT_MESSAGES = 20
@@ -36,6 +36,6 @@ def segment(said: Sequence[Said], cap: int) -> Segment:
 def _alternating(said: Sequence[Said]) -> tuple[JsonObject, ...]:
     messages: list[JsonObject] = []
     for role, group in groupby((one for one in said if one.text.strip()), key=lambda one: one.role):
-        blocks: list[Json] = [text_block(one.text) for one in group]
+        blocks: list[Json] = [text_block(foreign(one.text)) for one in group]
         messages.append({"role": role, "content": blocks})
     return tuple(messages)

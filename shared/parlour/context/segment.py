@@ -47,6 +47,11 @@ class Segment:
     tokens: int
 
 
+def foreign(text: str) -> str:
+    """Somebody else's words (a user's, a document's) with our own tags taken apart: nobody else writes those."""
+    return text.replace("<parlour:", "<parlour ").replace("</parlour:", "</parlour ")
+
+
 def text_block(text: str) -> JsonObject:
     """A content block of plain text."""
     return {"type": "text", "text": text}
