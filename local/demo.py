@@ -35,9 +35,8 @@ def _demo(interrupts: Interrupts) -> int:
     options = replace(chosen, folder=FOLDER / "demo", ports=free_ports())
     progress = Progress()
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 110)
-    with running(options, progress, interrupts) as stack:
+    with running(options, progress, interrupts) as stack, Talk(stack) as talk:
         progress.note(f"\n[bold]Ready after {time.monotonic() - begun:.0f} s.[/] Answers: {answering(options)}\n")
-        talk = Talk(stack)
         turns = {"WhatsApp": _whatsapp(talk), "web": _web(talk)}
         for channel, turn in turns.items():
             console.print(_picture(channel, turn))

@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Self
 
 import httpx2
 
@@ -33,7 +33,7 @@ class WebSession:
 
 
 class Talk:
-    """One outsider with an HTTP client. Not shared between threads."""
+    """One outsider with an HTTP client, a context manager that closes it. Not shared between threads."""
 
     def __init__(self, stack: Running) -> None:
         self._at = stack.addresses
@@ -42,6 +42,12 @@ class Talk:
             "Parlour-Tenant": example.TENANT,
         }
         self.client = httpx2.Client(timeout=60)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.client.close()
 
     def webhook(self, payload: object) -> int:
         """Deliver a provider's payload to the deployed webhook; returns the HTTP status."""

@@ -27,8 +27,9 @@ def stack() -> Iterator[Running]:
 
 
 @pytest.fixture(scope="session")
-def world(stack: Running) -> World:
-    return World(stack, Talk(stack))
+def world(stack: Running) -> Iterator[World]:
+    with Talk(stack) as talk:
+        yield World(stack, talk)
 
 
 def _keep_logs(folder: Path) -> None:
