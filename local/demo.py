@@ -4,6 +4,7 @@ import os
 import sys
 import time
 from dataclasses import replace
+from decimal import Decimal
 from typing import Any
 
 from rich.console import Console, Group
@@ -101,9 +102,13 @@ def _figures(turn: dict[str, Any]) -> Table:
     table.add_row("[dim]model[/]", f"{models}, {len(calls)} calls, {len(turn['tools'])} tool calls")
     table.add_row("[dim]tokens by layer[/]", _pairs(turn["tokens_by_layer"]))
     table.add_row("[dim]tokens out[/]", str(sum(call["output_tokens"] for call in calls)))
-    table.add_row("[dim]cost[/]", f"${turn['cost_usd']}" if turn["cost_usd"] is not None else "unknown")
+    table.add_row("[dim]cost[/]", _dollars(turn["cost_usd"]))
     table.add_row("[dim]stage times, ms[/]", _pairs(turn["stage_ms"]))
     return table
+
+
+def _dollars(cost: str | None) -> str:
+    return "not known for this model" if cost is None else f"${Decimal(cost).normalize():f}"
 
 
 def _pairs(numbers: dict[str, int]) -> str:
