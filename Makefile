@@ -4,11 +4,11 @@ PYTHON ?= python3.13
 BIN := .venv/bin
 STATE := .parlour
 ENVIRONMENT ?= staging
-DATABASE ?= steady
+DATABASE ?=
 STACK ?= parlour-$(ENVIRONMENT)
 WORKERS ?= 2
 PARAMETERS ?=
-DEPLOYED_WITH = Cloud=true Database=$(DATABASE) Environment=$(ENVIRONMENT) $(PARAMETERS)
+DEPLOYED_WITH = Cloud=true $(if $(DATABASE),Database=$(DATABASE)) Environment=$(ENVIRONMENT) $(PARAMETERS)
 
 DEV := .venv/.installed
 EMULATOR := $(STATE)/emulator/.installed

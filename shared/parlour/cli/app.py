@@ -85,7 +85,7 @@ def choose(
 def apply(
     context: typer.Context, pack: Annotated[Path, typer.Argument(help="The folder that has tenant.yaml in it.")]
 ) -> None:
-    """Make the tenant what a pack says. Applying it again changes nothing."""
+    """Apply a pack; again, it changes nothing. Documents and records it no longer has stay."""
     target = _target(context)
     done = target.call("PUT", "v1/pack", {"files": pack_folder.read(pack)})
     rows = [(kind, *(counts.get(name, 0) for name in _COUNTS)) for kind, counts in done["kinds"].items()]

@@ -52,11 +52,6 @@ def assemble(candidates: Candidates, profile: Profile) -> Assembled:
     return Assembled(render.render(segments), {segment.layer.name.lower(): segment.tokens for segment in segments})
 
 
-def config_tokens(tools: tuple[JsonObject, ...], tiers: str) -> int:
-    """The tokens of layers 0 and 1: what a pack is measured by when it is applied."""
-    return measure(tools) + measure((text_block(tiers),))
-
-
 def _required(candidates: Candidates) -> list[Segment]:
     tiers = (text_block(candidates.tiers),)
     tail = (text_block(render.tail(foreign(candidates.heartbeat))),)

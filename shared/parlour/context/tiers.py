@@ -50,8 +50,6 @@ class TeamTier(Protocol):
     @property
     def escalation(self) -> Mapping[str, Json]: ...
     @property
-    def allowed_handoffs(self) -> Sequence[str]: ...
-    @property
     def guardrails(self) -> Sequence[Json]: ...
 
 
@@ -73,7 +71,7 @@ def render(human: HumanTier, team: TeamTier, agent: AgentTier) -> str:
         ("Rules of this persona", _rules(human.guardrails)),
         ("Role", [_role(team)]),
         ("How the work is done", _numbered(_texts(team.sops))),
-        ("Handing over", _handing_over(team)),
+        ("Handing over", _pairs(team.escalation)),
         ("Rules of the team", _rules(team.guardrails)),
         ("Working", [agent.instructions, _CITING]),
         ("Technical rules, absolute", [*_rules(agent.guardrails), f"- {_PRIVATE}"]),
@@ -96,11 +94,6 @@ def _language(human: HumanTier) -> list[str]:
     default = f"You speak {spoken}; {human.languages[0]} unless the user writes in another of them." if spoken else ""
     register = f"Register: {human.cultural_register}." if human.cultural_register else ""
     return [default, register]
-
-
-def _handing_over(team: TeamTier) -> list[str]:
-    teams = ", ".join(team.allowed_handoffs)
-    return [*_pairs(team.escalation), f"You may hand over to: {teams}." if teams else ""]
 
 
 def _pairs(settings: Mapping[str, Json]) -> list[str]:

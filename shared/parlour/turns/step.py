@@ -6,6 +6,7 @@ from datetime import datetime
 from uuid import UUID
 
 from parlour.context.assemble import Assembled, assemble
+from parlour.infra import log
 from parlour.infra.ids import NewId
 from parlour.infra.postgres import Database
 from parlour.infra.queues import Queue
@@ -114,9 +115,19 @@ def _stream(running: Running, assembled: Assembled, choices: list[Choice], attem
                     running.feed.add("text_reset", {})
                 case Attempt():
                     attempts.append(part)
+                    _note_failure(running, part)
                 case Completed():
                     return part
     raise AssertionError("a stream ends with Completed or an error")
+
+
+def _note_failure(running: Running, attempt: Attempt) -> None:
+    """Say why a try failed: a status and a kind of error, never what was asked."""
+    if attempt.outcome != "ok":
+        log.warning(
+            "model_call_failed", turn_id=running.turn.id, provider=attempt.provider, model=attempt.model,
+            outcome=attempt.outcome, reason=attempt.problem,
+        )  # fmt: skip
 
 
 def _calls(

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parlour.context import budget, heartbeat, tokens
-from parlour.context.assemble import Assembled, Candidates, assemble, config_tokens
+from parlour.context.assemble import Assembled, Candidates, assemble
 from parlour.context.calls import Round
 from parlour.context.history import Said
 from parlour.infra.errors import Misconfigured, PromptOverflow
@@ -121,11 +121,6 @@ def test_a_budget_that_required_layers_exceed_is_refused_by_name() -> None:
     with pytest.raises(PromptOverflow) as overflow:
         assemble(candidates(), tight)
     assert overflow.value.layer == "tiers"
-
-
-def test_the_size_of_a_pack_is_that_of_its_first_two_layers() -> None:
-    layers = assemble(candidates(), budget.ENTITY).tokens_by_layer
-    assert config_tokens((TOOL,), TIERS) == layers["tools"] + layers["tiers"]
 
 
 @pytest.mark.parametrize("settings", [{"profile": "huge"}, {"tokens": 0}, {"tokens": "many"}, {"tokens": True}])

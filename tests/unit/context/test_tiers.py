@@ -23,7 +23,6 @@ class Team:
     role: str = "Answers questions about the works."
     sops: tuple[Json, ...] = ("Give the date of every fact.", "Name the document.")
     escalation: dict[str, Json] = field(default_factory=lambda: {"safety": "the site manager"})
-    allowed_handoffs: tuple[str, ...] = ("contract-desk",)
     guardrails: tuple[Json, ...] = ("Never promise a completion date.",)
 
 
@@ -36,7 +35,7 @@ class Agent:
 def test_every_tier_has_its_place_in_order() -> None:
     text = tiers.render(Human(), Team(), Agent())
     order = ["You are Asha", "warm", "You speak en, hi", "Never claim", "Site desk (Delivery)", "1. Give the date",
-             "safety: the site manager", "contract-desk", "Never promise", "Search before", "absolute"]  # fmt: skip
+             "safety: the site manager", "Never promise", "Search before", "absolute"]  # fmt: skip
     positions = [text.index(part) for part in order]
     assert positions == sorted(positions)
 
@@ -49,7 +48,7 @@ def test_the_same_rows_give_the_same_bytes_whatever_the_order_of_their_keys() ->
 def test_empty_parts_leave_no_heading_behind() -> None:
     bare = tiers.render(
         replace(Human(), voice={}, guardrails=(), cultural_register="", identity=""),
-        replace(Team(), sops=(), escalation={}, allowed_handoffs=(), guardrails=()),
+        replace(Team(), sops=(), escalation={}, guardrails=()),
         Agent(instructions=""),
     )
     assert "You are Asha." in bare
