@@ -18,6 +18,8 @@ FUNCTIONS = sorted(path.parent.name for path in Path("functions").glob("*/handle
 NEEDS_THE_CLOUD = ("AWS::EC2::", "AWS::RDS::")
 ALLOWED_ACTIONS = {
     "bedrock:InvokeModel",
+    "bedrock:InvokeModelWithResponseStream",
+    "s3:PutObject",
     "secretsmanager:GetSecretValue",
     "sqs:ChangeMessageVisibility",
     "sqs:DeleteMessage",
@@ -25,8 +27,14 @@ ALLOWED_ACTIONS = {
     "sqs:ReceiveMessage",
     "sqs:SendMessage*",
 }
+TENANTS_KEYS = ":secret:parlour/tenants/*"
+"""The tenants' own keys, named by their packs."""
+
 ALLOWED_PATTERNS = {
-    "OutboundFunction": {":secret:parlour/tenants/*"},  # the tenants' own keys, named by their packs
+    "OutboundFunction": {TENANTS_KEYS},
+    "ReceiverFunction": {TENANTS_KEYS, "${MediaBucket.Arn}/*"},
+    "OrchestratorFunction": {TENANTS_KEYS, "foundation-model/anthropic.*", ":inference-profile/*"},
+    "ToolDispatcherFunction": {TENANTS_KEYS},
 }
 """Resources that are named by a pattern, by the function that has a reason to."""
 
@@ -118,9 +126,15 @@ def test_a_function_may_send_to_the_queues_it_knows_and_no_others(template: Json
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_a_function_may_consume_the_queues_that_feed_it_and_no_others(template: Json, function: str) -> None:
-    for action in ("sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ChangeMessageVisibility"):
-        assert allowed(template, function, action) == set(mappings(template, function))
+def test_a_function_may_consume_the_queues_that_feed_it_or_that_it_redrives_and_no_others(
+    template: Json, function: str
+) -> None:
+    fed = set(mappings(template, function))
+    given = variables(template, function).items()
+    redriven = {value["Ref"] for name, value in given if name.endswith("_DEAD_LETTERS_URL")}
+    for action in ("sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"):
+        assert allowed(template, function, action) == fed | redriven
+    assert allowed(template, function, "sqs:ChangeMessageVisibility") == fed
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
@@ -157,7 +171,7 @@ def test_a_function_with_a_snapshot_is_published_when_the_code_changes_and_calle
                 assert mapping["Properties"]["FunctionName"] != {"Fn::GetAtt": [name, "Arn"]}
 
 
-def test_every_queue_keeps_order_and_gives_up_into_a_queue_of_its_own_after_five_or_more_deliveries(
+def test_every_queue_but_that_of_the_wakeups_keeps_order_and_each_gives_up_into_a_queue_of_its_own_after_five_or_more_deliveries(
     template: Json,
 ) -> None:
     dead = {}
@@ -165,7 +179,7 @@ def test_every_queue_keeps_order_and_gives_up_into_a_queue_of_its_own_after_five
         target = queue["RedrivePolicy"]["deadLetterTargetArn"]["Fn::GetAtt"][0]
         dead[name] = target
         letters = template["Resources"][target]["Properties"]
-        assert queue["FifoQueue"] is letters["FifoQueue"] is True
+        assert queue.get("FifoQueue", False) is letters.get("FifoQueue", False) is (name != "WakeupsQueue")
         assert queue["RedrivePolicy"]["maxReceiveCount"] >= 5
         assert letters["MessageRetentionPeriod"] == 14 * 24 * 3600
     assert len(set(dead.values())) == len(dead)
@@ -229,7 +243,9 @@ def test_a_burst_waits_two_seconds_on_messaging_and_none_on_the_web(template: Js
         "IntakeQueue": 0,
         "TurnsMessagingQueue": 2,
         "TurnsWebQueue": 0,
+        "ToolsQueue": 0,
         "OutboxQueue": 0,
+        "WakeupsQueue": 0,
     }
 
 
@@ -240,7 +256,9 @@ def test_turns_come_one_at_a_time_and_only_failed_messages_come_again(template: 
         "IntakeQueue": 10,
         "TurnsMessagingQueue": 1,
         "TurnsWebQueue": 1,
+        "ToolsQueue": 1,
         "OutboxQueue": 1,
+        "WakeupsQueue": 10,
     }
     assert all(mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"] for mapping in fed.values())
 

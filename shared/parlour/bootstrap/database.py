@@ -7,12 +7,16 @@ from typing import Any
 import psycopg
 
 from parlour.infra.errors import Misconfigured
-from parlour.infra.postgres import Database, connector
+from parlour.infra.postgres import Database, SecondsLeft, connector
 from parlour.infra.secrets import Secrets
 from parlour.infra.settings import DatabaseSettings
 
 _WAKING_SECONDS = 25
 """A paused Aurora takes up to 15 seconds to wake."""
+
+
+type Work[T] = Callable[[T, SecondsLeft], None]
+"""What a function does with one message of its queue, in the seconds it has left."""
 
 
 def parameters(secret: str, host: str, name: str) -> dict[str, str | int]:
@@ -34,24 +38,27 @@ def parameters(secret: str, host: str, name: str) -> dict[str, str | int]:
 def database(settings: DatabaseSettings, secrets: Secrets) -> Database:
     """The app role's database; the secret is read when a connection is opened, so that a rotated one is picked up."""
 
-    def connect() -> psycopg.Connection[Any]:
+    def connect(seconds: float) -> psycopg.Connection[Any]:
         secret = secrets.get(settings.database_secret)
         found = parameters(secret, settings.database_host, settings.database_name)
         patience = {"connect_timeout": _WAKING_SECONDS} if settings.database_idle else {}
-        return connector({**found, **patience})()
+        return connector({**found, **patience})(seconds)
 
     return Database(connect)
 
 
-def closing[**P, R](database: Database, settings: DatabaseSettings, act: Callable[P, R]) -> Callable[P, R]:
-    """`act`, letting the connection go afterwards where the database is to pause when idle."""
-    if not settings.database_idle:
-        return act
+def limited[T](database: Database, settings: DatabaseSettings, act: Work[T]) -> Work[T]:
+    """`act`, with the database held to the time that the invocation has left.
 
-    def acting(*args: P.args, **kwargs: P.kwargs) -> R:
+    The connection is let go afterwards where the database is to pause when idle.
+    """
+
+    def acting(work: T, seconds_left: SecondsLeft) -> None:
+        database.limit(seconds_left)
         try:
-            return act(*args, **kwargs)
+            act(work, seconds_left)
         finally:
-            database.close()
+            if settings.database_idle:
+                database.close()
 
     return acting

@@ -5,16 +5,17 @@ import json
 import random
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 
 from parlour.bootstrap import clients
-from parlour.bootstrap.database import closing, database
+from parlour.bootstrap.database import Work, database, limited
 from parlour.bootstrap.embedding import embedder
 from parlour.infra.errors import Misconfigured
 from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import JsonObject
+from parlour.infra.postgres import SecondsLeft
 from parlour.infra.settings import OrchestratorSettings, load
 from parlour.knowledge.tools import search_knowledge
 from parlour.models import anthropic, prices
@@ -27,7 +28,7 @@ from parlour.turns.step import Services
 
 
 @functools.cache
-def build_orchestrator() -> Callable[[JsonObject, Callable[[], float]], None]:
+def build_orchestrator() -> Work[JsonObject]:
     """One wake-up: the session's turn, within the seconds that are left."""
     settings = load(OrchestratorSettings)
     secrets = clients.secrets()
@@ -42,11 +43,11 @@ def build_orchestrator() -> Callable[[JsonObject, Callable[[], float]], None]:
         jitter=random.SystemRandom().uniform,
     )
 
-    def orchestrator(body: JsonObject, seconds_left: Callable[[], float]) -> None:
+    def orchestrator(body: JsonObject, seconds_left: SecondsLeft) -> None:
         models = _models(secrets.get(settings.model_secret), settings.anthropic_base_url)
         run(replace(services, models=models), Wake.from_json(body), seconds_left)
 
-    return closing(services.database, settings, orchestrator)
+    return limited(services.database, settings, orchestrator)
 
 
 def preload() -> None:

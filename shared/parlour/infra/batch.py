@@ -20,6 +20,7 @@ from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 from parlour.infra import log
 from parlour.infra.errors import CallerError, LeaseLost, MalformedPayload, RetryError
 from parlour.infra.jsonable import JsonObject
+from parlour.infra.postgres import SecondsLeft
 from parlour.infra.visibility import Hasten
 
 _FIRST_SECONDS = 5
@@ -28,19 +29,28 @@ _POISON_RECEIVES = 3
 
 
 def process(
-    event: Mapping[str, Any], context: object, handle: Callable[[JsonObject], None], hasten: Hasten | None = None
+    event: Mapping[str, Any],
+    context: Any,
+    handle: Callable[[JsonObject, SecondsLeft], None],
+    hasten: Hasten | None = None,
 ) -> dict[str, Any]:
     """Give each message's body to `handle`, in order; the answer names the messages to deliver again.
+
+    `context` is Lambda's: it knows how long the invocation has left.
 
     Nothing is swallowed: every error leaves its message on the queue, whose receive count ends in the
     dead-letter queue. An error that is not a RetryError is counted as `Poison`.
     """
     processor = _Processor()
+
+    def seconds_left() -> float:
+        return float(context.get_remaining_time_in_millis()) / 1000
+
     response = process_partial_response(
         event=dict(event),
-        record_handler=lambda record: _handle(record, handle),
+        record_handler=lambda record: _handle(record, lambda body: handle(body, seconds_left)),
         processor=processor,
-        context=context,  # type: ignore[arg-type]
+        context=context,
     )
     if hasten:
         for record, (_, error, _) in zip(processor.fail_messages, processor.exceptions, strict=True):

@@ -6,12 +6,14 @@
     │   ├── QueueUnavailable
     │   ├── SecretUnavailable
     │   ├── ProviderUnavailable       a model or channel provider timed out, was busy or cut the line
-    │   └── LeaseHeld                 another worker runs this session's turn
+    │   └── LeaseHeld                 another worker is at it: a session's turn, or a long tool call
     ├── ModelError                    the model: told as {ok: false, code, retryable} and may try again
     │   ├── UnknownTool
     │   ├── ToolNotAvailable          it exists, but nothing of its kind can run here
     │   ├── InvalidArguments
-    │   └── ToolFailed
+    │   ├── ToolRefused               the tool's endpoint said no; it surely did nothing
+    │   ├── ToolFailed
+    │   └── OutcomeUnknown            nobody knows whether it was done; a person will find out
     ├── CallerError                   whoever called: a 4xx
     │   ├── InvalidRequest            422
     │   ├── MalformedPayload          400
@@ -28,7 +30,8 @@
         ├── LeaseLost                 a newer worker took the session over: write nothing more
         ├── ProviderRejected          a provider refused the request itself; trying again cannot help
         ├── DeliveryUnknown           a provider may or may not have taken a message; sending again might double it
-        └── PromptOverflow            layers that may not be dropped exceed the budget
+        ├── PromptOverflow            layers that may not be dropped exceed the budget
+        └── SpendRefused              the tenant's daily cap is reached, or its model calls are switched off
 
 The docstring of a class is its default message; a message given instead must say what to do next.
 """
@@ -85,7 +88,7 @@ class ProviderUnavailable(RetryError):
 
 
 class LeaseHeld(RetryError):
-    """Another worker is running a turn of this session; the wake-up will come again."""
+    """Another worker is at this; the wake-up will come again."""
 
     code = "lease_held"
 
@@ -112,6 +115,18 @@ class InvalidArguments(ModelError):
     """The arguments do not fit the tool's schema; correct them and call again."""
 
     code = "invalid_arguments"
+
+
+class ToolRefused(ModelError):
+    """The tool refused; nothing was done. Correct the request or answer without it."""
+
+    code = "refused"
+
+
+class OutcomeUnknown(ModelError):
+    """It is not known whether this was done. A person will find out: do not ask for it again, and tell the user so."""
+
+    code = "outcome_unknown"
 
 
 class ToolFailed(ModelError):
@@ -259,3 +274,9 @@ class PromptOverflow(OperatorError):
         self.layer = layer
         self.tokens = tokens
         self.budget = budget
+
+
+class SpendRefused(OperatorError):
+    """Model calls are over for today: raise the tenant's daily cap, or switch its model calls on again."""
+
+    code = "spend_cap"

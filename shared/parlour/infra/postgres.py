@@ -2,12 +2,16 @@
 
 A transaction begins by setting the tenant, locally to itself; row-level security does the rest, so a
 query that forgets its WHERE still sees one tenant only. The connection is never trusted after a freeze
-or a restore: when that first statement finds it dead, it is replaced once, before any work was done.
+or a restore: one that lay idle is replaced, and so is one that the first statement finds dead. Work that
+may be repeated (`run`) is repeated once on a new connection when it loses its own in the middle.
 """
 
+import math
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -21,6 +25,17 @@ from parlour.infra.queries import Query
 from parlour.principal import Principal
 
 _CONNECT_SECONDS = 10
+_LEAST_CONNECT_SECONDS = 2
+"""libpq takes no less for an answer to a connection's opening."""
+
+_TRUSTED_IDLE = timedelta(seconds=45)
+"""A connection unused for longer is replaced unasked: after a freeze it may be half open, and its first statement
+would wait ten seconds to find out. By the wall clock, since the monotonic one stands still while frozen."""
+
+_LONGEST_STATEMENT_MS = 20_000
+"""What the role allows too (migration 0001); the time that is left may allow less."""
+
+_LEAST_STATEMENT_MS = 500
 _KEEPALIVE = {
     "tcp_user_timeout": 10_000,  # milliseconds: keepalives do not run while something sent waits for its receipt
     "keepalives": 1,
@@ -28,9 +43,12 @@ _KEEPALIVE = {
     "keepalives_interval": 5,
     "keepalives_count": 3,
 }
-_BEGIN_AS = "BEGIN; SET LOCAL app.tenant_id = '{}'"
-"""Both in one round trip. The simple protocol takes no parameters; what is put in is a UUID or nothing.
+_BEGIN_AS = "BEGIN; SET LOCAL app.tenant_id = '{}'; SET LOCAL statement_timeout = {}"
+"""All in one round trip. The simple protocol takes no parameters; what is put in is a UUID or nothing, and a number.
 RDS Proxy pins a connection on SET, but not on SET LOCAL."""
+
+type SecondsLeft = Callable[[], float]
+"""How long the invocation has still to live."""
 
 
 @dataclass(slots=True)
@@ -91,13 +109,37 @@ class Transaction:
         return query.sql.encode(), _adapt(parameters)
 
 
+type Connect = Callable[[float], psycopg.Connection[Any]]
+"""Opens a connection within so many seconds."""
+
+
 class Database:
     """A lazily opened connection and the transactions on it. Not shared between threads."""
 
-    def __init__(self, connect: Callable[[], psycopg.Connection[Any]]) -> None:
+    def __init__(self, connect: Connect) -> None:
         self._connect = connect
         self._connection: psycopg.Connection[Any] | None = None
+        self._seconds_left: SecondsLeft | None = None
+        self._last_used = 0.0
         self.statements = Statements()
+
+    def limit(self, seconds_left: SecondsLeft | None) -> None:
+        """From now on neither opening a connection nor a statement outlives the invocation."""
+        self._seconds_left = seconds_left
+
+    def run[R](self, principal: Principal | UUID | None, work: Callable[[Transaction], R], /) -> R:
+        """What `work` returns, once it is committed; it may be called twice.
+
+        When the connection dies in the middle, the work is done again on a new one, once. Nobody can tell whether
+        the first commit arrived, so work must be such that doing it twice is the same as doing it once.
+        Raises DatabaseUnavailable when that failed too.
+        """
+        try:
+            with self.transaction(principal) as tx:
+                return work(tx)
+        except DatabaseUnavailable:
+            with self.transaction(principal) as tx:
+                return work(tx)
 
     @contextmanager
     def transaction(self, principal: Principal | UUID | None) -> Iterator[Transaction]:
@@ -124,6 +166,9 @@ class Database:
         if connection is not None:
             connection.close()
 
+    def _left(self) -> float:
+        return self._seconds_left() if self._seconds_left else math.inf
+
     def _begin(self, tenant: UUID | None) -> psycopg.Connection[Any]:
         reused = self._connection is not None
         try:
@@ -139,10 +184,14 @@ class Database:
             raise DatabaseUnavailable from error
 
     def _open(self, tenant: UUID | None) -> psycopg.Connection[Any]:
+        if self._connection is not None and time.time() - self._last_used > _TRUSTED_IDLE.total_seconds():
+            self.close()
         if self._connection is None:
-            self._connection = self._connect()
+            self._connection = self._connect(self._left())
+        self._last_used = time.time()
         self.statements.note("begin")
-        self._connection.execute(_BEGIN_AS.format("" if tenant is None else UUID(str(tenant))).encode())
+        allowed = int(max(_LEAST_STATEMENT_MS, min(_LONGEST_STATEMENT_MS, self._left() * 1000)))
+        self._connection.execute(_BEGIN_AS.format("" if tenant is None else UUID(str(tenant)), allowed).encode())
         return self._connection
 
     def _roll_back(self) -> None:
@@ -154,16 +203,18 @@ class Database:
             self.close()
 
 
-def connector(parameters: Mapping[str, str | int]) -> Callable[[], psycopg.Connection[Any]]:
+def connector(parameters: Mapping[str, str | int]) -> Connect:
     """How to open a connection with libpq's `parameters`, keepalives and no prepared statements.
 
     RDS Proxy pins on prepared statements and refuses the start-up packet's `options`; the app role's time zone and
     statement timeout are therefore the role's own settings (migration 0001).
     """
 
-    def connect() -> psycopg.Connection[Any]:
+    def connect(seconds: float = math.inf) -> psycopg.Connection[Any]:
+        given = {"connect_timeout": _CONNECT_SECONDS, **_KEEPALIVE, **parameters}
+        patience = max(_LEAST_CONNECT_SECONDS, min(int(given["connect_timeout"]), seconds))
         connection: psycopg.Connection[Any] = psycopg.Connection.connect(
-            **{"connect_timeout": _CONNECT_SECONDS, **_KEEPALIVE, **parameters},  # type: ignore[arg-type]
+            **{**given, "connect_timeout": int(patience)},  # type: ignore[arg-type]
             autocommit=True,  # a transaction is begun together with its tenant, not before
             prepare_threshold=None,
         )

@@ -1,5 +1,7 @@
 """The environment, read in one place: one class per function, one field per variable of the template."""
 
+from decimal import Decimal
+
 from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
@@ -41,21 +43,43 @@ class EmbeddingSettings(Settings):
     embedding_dimensions: int = Field(default=512, description="of the vectors the model is asked for")
 
 
+class ToolSettings(Settings):
+    """What tools may reach besides public hosts that their tenant lists."""
+
+    private_tool_hosts: str = Field(
+        default="", description="host or host:port, comma-separated, that may be private or plain http"
+    )
+
+
+class SpendSettings(Settings):
+    """What model calls may cost."""
+
+    daily_cap_usd: Decimal = Field(default=Decimal(20), description="for a tenant that has no cap of its own")
+
+
 class InboundSettings(Settings):
     """The webhook's door: a queue and the tokens, no database."""
 
     intake_queue_url: str
-    webhook_secret: str = Field(description='secret: JSON {"gupshup_tokens": [...]}; more than one while rotating')
+    webhook_secret: str = Field(
+        description='secret: JSON {"gupshup_tokens": [...], "whatsapp_app_secrets": [...], '
+        '"whatsapp_verify_tokens": [...]}; more than one of each while rotating'
+    )
 
 
 class ReceiverSettings(WakeSettings):
-    """Intake queue to stored message."""
+    """Intake queue to stored message; media to the bucket."""
+
+    media_bucket: str
+    whatsapp_base_url: str = Field(default="https://graph.facebook.com")
 
 
-class OrchestratorSettings(DatabaseSettings, EmbeddingSettings):
+class OrchestratorSettings(DatabaseSettings, EmbeddingSettings, ToolSettings, SpendSettings):
     """One turn."""
 
     outbox_queue_url: str
+    tools_queue_url: str
+    bedrock_claude: bool = Field(default=False, description="whether agents may use the provider bedrock")
     model_secret: str = Field(description='secret: JSON {"anthropic_api_key": "..."}; empty: none configured')
     anthropic_base_url: str = Field(default="", description="for a gateway or a test server; empty: the provider's own")
 
@@ -64,11 +88,36 @@ class OutboundSettings(DatabaseSettings):
     """The way out to channel providers."""
 
     gupshup_base_url: str = Field(default="https://api.gupshup.io")
+    whatsapp_base_url: str = Field(default="https://graph.facebook.com")
 
 
-class HttpApiSettings(WakeSettings, EmbeddingSettings):
-    """REST and the console."""
+class ToolDispatcherSettings(WakeSettings, EmbeddingSettings, ToolSettings):
+    """Heavy tool calls."""
 
+    wakeups_queue_url: str
+    token_secret: str = Field(description="secret: the key that call-back tokens are signed with")
+    public_url: str = Field(description="where tools that answer later call back")
+
+
+class SweepSettings(WakeSettings):
+    """What is due and was left lying."""
+
+    outbox_queue_url: str
+    tools_queue_url: str
+    wakeups_queue_url: str
+
+
+class HttpApiSettings(WakeSettings, EmbeddingSettings, SpendSettings):
+    """REST and the console; every queue with its dead letters, for redriving."""
+
+    intake_queue_url: str
+    intake_dead_letters_url: str
+    turns_messaging_dead_letters_url: str
+    turns_web_dead_letters_url: str
+    tools_queue_url: str
+    tools_dead_letters_url: str
+    outbox_queue_url: str
+    outbox_dead_letters_url: str
     token_secret: str = Field(description="secret: the key that visitor tokens are signed with")
     operator_secret: str = Field(description="secret: the deployment operator's key")
     oidc_issuers: str = Field(default="", description="issuers whose tokens members may carry, comma-separated")

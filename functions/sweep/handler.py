@@ -1,0 +1,14 @@
+"""What is due and was left lying: by schedule, or when a wake-up says so."""
+
+from typing import Any
+
+from parlour.bootstrap.clients import build_hasten
+from parlour.bootstrap.sweep import build_sweep, build_wakeup
+from parlour.infra.batch import process
+
+
+def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    """Messages of the wake-up queue one by one; without messages, everything that is due."""
+    if "Records" in event:
+        return process(event, context, build_wakeup(), build_hasten())
+    return {"woken": build_sweep()(context)}

@@ -1,0 +1,15 @@
+-- What is due, whoever's it is.
+
+-- name: mark_due
+-- Have a piece of work looked at when its time has come; a later word replaces an earlier one.
+INSERT INTO work_due (tenant_id, kind, id, due_at)
+VALUES (current_tenant(), %(kind)s, %(id)s, %(due_at)s)
+ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = EXCLUDED.due_at;
+
+-- name: settle_due
+-- A piece of work is done.
+DELETE FROM work_due WHERE tenant_id = current_tenant() AND kind = %(kind)s AND id = %(id)s;
+
+-- name: due
+-- What is due in any tenant, longest first.
+SELECT tenant_id, kind, id, due_at FROM work_due WHERE due_at <= %(now)s ORDER BY due_at LIMIT %(most)s;
