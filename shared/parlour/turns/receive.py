@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Literal
 from uuid import UUID
 
@@ -56,16 +57,10 @@ def receive(database: Database, turns: Queue, envelope: Envelope, now: datetime,
         return _unknown_number(envelope)
     if envelope.kind == "status":
         return _status(database, route, envelope, now)
-    with database.transaction(system(route.tenant_id)) as tx:
-        binding = bindings.by_id(tx, route.binding_id)
-        if binding is None or not binding.is_active:
-            return _unknown_number(envelope)
-        contact = people.contact(
-            tx, channel=envelope.channel, address=envelope.sender, display_name=_name(envelope),
-            binding_id=route.binding_id, now=now, new_id=new_id,
-        )  # fmt: skip
-        message = _inbound(envelope, contact.session_id, route.binding_id, now, new_id(now))
-        received, is_new = _store(tx, message)
+    stored = database.run(system(route.tenant_id), partial(_arrived, envelope, route.binding_id, now, new_id))
+    if stored is None:
+        return _unknown_number(envelope)
+    received, is_new = stored
     if received.state == "unanswered":
         _wake(turns, route.tenant_id, received, is_new=is_new, now=now)
     log.info("message_received", tenant_id=route.tenant_id, message_id=received.id, session_id=received.session_id)
@@ -87,17 +82,9 @@ def receive_web(
     `client_id` makes a repeated post the same message. NotFound when the session is not the principal's own.
     """
     message_id = new_id(now)
-    with database.transaction(principal) as tx:
-        session = store.own_session(tx, session_id, principal.id) if principal.id else None
-        if session is None:
-            raise NotFound("there is no such session of yours; open one with POST /v1/sessions")
-        store.touch_session(tx, session.id, now)
-        message = NewMessage(
-            id=message_id, session_id=session.id, binding_id=session.binding_id, state="unanswered", channel="web",
-            kind="text", body=text, media=None, provider_message_id=f"web:{session.id}:{client_id or message_id}",
-            sent_at=now, received_at=now, metadata={},
-        )  # fmt: skip
-        received, is_new = _store(tx, message)
+    received, is_new = database.run(
+        principal, partial(_arrived_on_the_web, principal, session_id, text, client_id, message_id, now)
+    )
     if received.state == "unanswered":
         _wake(turns, principal.tenant_id, received, is_new=is_new, now=now)
     log.info("message_received", tenant_id=principal.tenant_id, message_id=received.id, session_id=session_id)
@@ -105,8 +92,37 @@ def receive_web(
 
 
 def _route(database: Database, key: str) -> Route | None:
-    with database.transaction(None) as tx:
-        return routes.resolve(tx, key)
+    return database.run(None, lambda tx: routes.resolve(tx, key))
+
+
+def _arrived(
+    envelope: Envelope, binding_id: UUID, now: datetime, new_id: NewId, tx: Transaction
+) -> tuple[Received, bool] | None:
+    """The message as it is stored, and whether it is new; None when the binding answers nobody."""
+    binding = bindings.by_id(tx, binding_id)
+    if binding is None or not binding.is_active:
+        return None
+    contact = people.contact(
+        tx, channel=envelope.channel, address=envelope.sender, display_name=_name(envelope),
+        binding_id=binding_id, now=now, new_id=new_id,
+    )  # fmt: skip
+    return _store(tx, _inbound(envelope, contact.session_id, binding_id, now, new_id(now)))
+
+
+def _arrived_on_the_web(
+    principal: Principal, session_id: UUID, text: str, client_id: str | None, message_id: UUID, now: datetime,
+    tx: Transaction,
+) -> tuple[Received, bool]:  # fmt: skip
+    session = store.own_session(tx, session_id, principal.id) if principal.id else None
+    if session is None:
+        raise NotFound("there is no such session of yours; open one with POST /v1/sessions")
+    store.touch_session(tx, session.id, now)
+    message = NewMessage(
+        id=message_id, session_id=session.id, binding_id=session.binding_id, state="unanswered", channel="web",
+        kind="text", body=text, media=None, provider_message_id=f"web:{session.id}:{client_id or message_id}",
+        sent_at=now, received_at=now, metadata={},
+    )  # fmt: skip
+    return _store(tx, message)
 
 
 def _unknown_number(envelope: Envelope) -> Outcome:
@@ -116,14 +132,16 @@ def _unknown_number(envelope: Envelope) -> Outcome:
 
 
 def _status(database: Database, route: Route, envelope: Envelope, now: datetime) -> Outcome:
-    with database.transaction(system(route.tenant_id)) as tx:
-        known = outbox.record_status(
+    known = database.run(
+        system(route.tenant_id),
+        lambda tx: outbox.record_status(
             tx,
             provider_message_id=envelope.provider_message_id,
             status=envelope.status,
             now=now,
             problem=envelope.problem,
-        )
+        ),
+    )
     log.info("status_received", tenant_id=route.tenant_id, status=envelope.status, known=known)
     return "status"
 
