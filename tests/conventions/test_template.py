@@ -171,7 +171,7 @@ def test_a_function_with_a_snapshot_is_published_when_the_code_changes_and_calle
                 assert mapping["Properties"]["FunctionName"] != {"Fn::GetAtt": [name, "Arn"]}
 
 
-def test_every_queue_but_that_of_the_wakeups_keeps_order_and_each_gives_up_into_a_queue_of_its_own_after_five_or_more_deliveries(
+def test_every_queue_but_the_wakeups_keeps_order_and_each_gives_up_into_its_own_after_five_or_more_deliveries(
     template: Json,
 ) -> None:
     dead = {}

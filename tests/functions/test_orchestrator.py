@@ -12,14 +12,7 @@ from local.database import Cluster
 from parlour.bootstrap import clients
 from parlour.bootstrap.orchestrator import build_orchestrator
 from tests.desk import Desk
-from tests.functions.deployed import Handler, batch, failed, load_handler, queue, store_database_secret
-
-
-class Context:
-    """What Lambda says about the invocation."""
-
-    def get_remaining_time_in_millis(self) -> int:
-        return 60_000
+from tests.functions.deployed import CONTEXT, Handler, batch, failed, load_handler, queue, store_database_secret
 
 
 @pytest.fixture
@@ -54,7 +47,7 @@ def wake(desk: Desk) -> dict[str, Any]:
 
 def test_a_wake_is_answered_with_sources_by_the_stand_in_even_without_embeddings(handler: Handler, desk: Desk) -> None:
     desk.write("How wide is the crack at C4?")
-    assert failed(handler(wake(desk), Context())) == []
+    assert failed(handler(wake(desk), CONTEXT)) == []
     ((body, state),) = desk.rows(
         "SELECT m.body, o.state FROM messages m JOIN outbox o ON o.message_id = m.id WHERE m.direction = 'outbound'"
     )
@@ -66,9 +59,9 @@ def test_a_wake_is_answered_with_sources_by_the_stand_in_even_without_embeddings
 def test_a_held_session_comes_again_and_nothing_is_written(handler: Handler, desk: Desk) -> None:
     desk.write("How wide is the crack at C4?")
     desk.rows("UPDATE sessions SET lease_until = '2099-01-01' RETURNING 1")
-    assert failed(handler(wake(desk), Context())) == ["id-0"]
+    assert failed(handler(wake(desk), CONTEXT)) == ["id-0"]
     assert desk.rows("SELECT count(*) FROM turns") == [(0,)]
 
 
 def test_a_wake_that_is_none_goes_to_the_dead_letters(handler: Handler) -> None:
-    assert failed(handler(batch({"tenant_id": "x"}), Context())) == ["id-0"]
+    assert failed(handler(batch({"tenant_id": "x"}), CONTEXT)) == ["id-0"]

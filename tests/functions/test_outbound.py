@@ -16,6 +16,7 @@ from moto import mock_aws
 from local.database import APP, Cluster
 from parlour.bootstrap import clients
 from parlour.bootstrap.outbound import build_outbound
+from tests.functions.deployed import CONTEXT
 from tests.integration.channels.conftest import Desk, desk, open_desk
 
 __all__ = ["desk", "open_desk"]
@@ -115,8 +116,8 @@ def test_replies_reach_the_provider_with_the_tenants_key_in_order(
 ) -> None:
     batch = a_batch(wake(desk, "Poured on **Tuesday**."), wake(desk, "Anything else?"))
 
-    assert handler(batch, None) == {"batchItemFailures": []}
-    assert handler(batch, None) == {"batchItemFailures": []}
+    assert handler(batch, CONTEXT) == {"batchItemFailures": []}
+    assert handler(batch, CONTEXT) == {"batchItemFailures": []}
     assert provider.received == [
         ("key-of-the-tenant", "Poured on *Tuesday*."),
         ("key-of-the-tenant", "Anything else?"),
@@ -129,18 +130,18 @@ def test_a_busy_provider_brings_the_message_and_what_comes_after_it_again(
     batch = a_batch(wake(desk, "first"), wake(desk, "second"))
     provider.status = 503
 
-    assert handler(batch, None) == {"batchItemFailures": [{"itemIdentifier": "m1"}, {"itemIdentifier": "m2"}]}
+    assert handler(batch, CONTEXT) == {"batchItemFailures": [{"itemIdentifier": "m1"}, {"itemIdentifier": "m2"}]}
     assert [text for _, text in provider.received] == ["first"]
 
     provider.status = 202
-    assert handler(batch, None) == {"batchItemFailures": []}
+    assert handler(batch, CONTEXT) == {"batchItemFailures": []}
     assert [text for _, text in provider.received] == ["first", "first", "second"]
 
 
 def test_the_sample_event_of_a_row_that_is_not_here_is_done_with(handler: Handler, provider: Provider) -> None:
     event = json.loads((ROOT / "events" / "outbound_reply.json").read_text("utf-8"))
 
-    assert handler(event, None) == {"batchItemFailures": []}
+    assert handler(event, CONTEXT) == {"batchItemFailures": []}
     assert provider.received == []
 
 
@@ -149,5 +150,5 @@ def test_a_message_that_is_no_wake_up_goes_to_the_dead_letters_alone(
 ) -> None:
     batch = a_batch({"hello": "world"}, wake(desk, "still sent"))
 
-    assert handler(batch, None) == {"batchItemFailures": [{"itemIdentifier": "m1"}]}
+    assert handler(batch, CONTEXT) == {"batchItemFailures": [{"itemIdentifier": "m1"}]}
     assert [text for _, text in provider.received] == ["still sent"]

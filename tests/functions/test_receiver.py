@@ -11,7 +11,7 @@ from local.database import APP, Cluster
 from parlour.bootstrap import clients
 from parlour.bootstrap.receiver import build_receiver
 from tests.desk import PHONE, Desk
-from tests.functions.deployed import Handler, batch, failed, load_handler, queue, store_database_secret
+from tests.functions.deployed import CONTEXT, Handler, batch, failed, load_handler, queue, store_database_secret
 
 
 @pytest.fixture
@@ -50,20 +50,20 @@ def woken(name: str) -> int:
 
 
 def test_a_batch_is_stored_in_order_and_wakes_the_messaging_queue(handler: Handler, desk: Desk) -> None:
-    assert failed(handler(batch(envelope(1), envelope(2), envelope(3)), None)) == []
+    assert failed(handler(batch(envelope(1), envelope(2), envelope(3)), CONTEXT)) == []
     stored = desk.rows("SELECT body FROM messages ORDER BY position")
     assert stored == [("Question 1",), ("Question 2",), ("Question 3",)]
     assert (woken("TURNS_MESSAGING"), woken("TURNS_WEB")) == (3, 0)
 
 
 def test_nonsense_is_left_for_the_dead_letters_and_its_neighbours_are_stored(handler: Handler, desk: Desk) -> None:
-    answer = handler(batch("not json", {"channel": "pigeon"}, envelope(1)), None)
+    answer = handler(batch("not json", {"channel": "pigeon"}, envelope(1)), CONTEXT)
     assert failed(answer) == ["id-0", "id-1"]
     assert desk.rows("SELECT body FROM messages") == [("Question 1",)]
 
 
 def test_an_unknown_number_is_done_with(handler: Handler, desk: Desk) -> None:
-    assert failed(handler(batch(envelope(1, to="gupshup:Nobody")), None)) == []
+    assert failed(handler(batch(envelope(1, to="gupshup:Nobody")), CONTEXT)) == []
     assert desk.rows("SELECT count(*) FROM messages") == [(0,)]
 
 
@@ -72,4 +72,4 @@ def test_with_the_database_away_everything_comes_again(handler: Handler, monkeyp
         SecretId="database",
         SecretString=json.dumps({"username": APP, "password": "x", "host": "/nowhere", "dbname": "x"}),
     )
-    assert failed(handler(batch(envelope(1), envelope(2)), None)) == ["id-0", "id-1"]
+    assert failed(handler(batch(envelope(1), envelope(2)), CONTEXT)) == ["id-0", "id-1"]

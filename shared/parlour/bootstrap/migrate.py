@@ -1,6 +1,7 @@
 """The owner's function: brings the schema to this release."""
 
 import functools
+import math
 from collections.abc import Callable
 from datetime import UTC, datetime
 
@@ -21,7 +22,7 @@ def build_migrate() -> Callable[[], list[str]]:
         host, name = settings.database_host, settings.database_name
         owner = connector(parameters(secrets.get(settings.owner_secret), host, name))
         app = parameters(secrets.get(settings.database_secret), host, name)
-        with owner() as connection:
+        with owner(math.inf) as connection:
             applied = migrate(connection, datetime.now(UTC), shipped())
             allow_login(connection, str(app["user"]), str(app["password"]))
         return applied

@@ -300,5 +300,5 @@ def kill_connections(desk: Desk) -> None:
     connection.pgconn.finish()
 
 
-def refuse() -> psycopg.Connection[Any]:
+def refuse(seconds: float) -> psycopg.Connection[Any]:
     raise psycopg.OperationalError("connection refused")

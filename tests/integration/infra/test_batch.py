@@ -19,7 +19,9 @@ from parlour.infra.errors import (
     ProviderUnavailable,
 )
 from parlour.infra.jsonable import JsonObject
+from parlour.infra.postgres import SecondsLeft
 from parlour.infra.visibility import hastener
+from tests.functions.deployed import CONTEXT
 
 ARN = "arn:aws:sqs:eu-west-1:123456789012:intake.fifo"
 
@@ -43,11 +45,13 @@ class Worker:
     def __init__(self, **trouble: Exception) -> None:
         self.trouble = trouble
         self.done: list[object] = []
+        self.seconds: list[float] = []
 
-    def __call__(self, body: JsonObject) -> None:
+    def __call__(self, body: JsonObject, seconds_left: SecondsLeft) -> None:
         if error := self.trouble.get(str(body["n"])):
             raise error
         self.done.append(body["n"])
+        self.seconds.append(seconds_left())
 
 
 def failed(response: dict[str, Any]) -> list[str]:
@@ -61,8 +65,9 @@ def batch(*records: dict[str, Any]) -> dict[str, Any]:
 def test_what_is_done_is_not_named() -> None:
     worker = Worker()
 
-    assert failed(process(batch(a_record(1, {"n": "a"}), a_record(2, {"n": "b"})), None, worker)) == []
+    assert failed(process(batch(a_record(1, {"n": "a"}), a_record(2, {"n": "b"})), CONTEXT, worker)) == []
     assert worker.done == ["a", "b"]
+    assert worker.seconds == [60.0, 60.0]
 
 
 def test_a_message_that_may_yet_succeed_holds_back_its_group_only() -> None:
@@ -74,7 +79,7 @@ def test_a_message_that_may_yet_succeed_holds_back_its_group_only() -> None:
         a_record(4, {"n": "d"}, group="other"),
     ]
 
-    assert failed(process(batch(*records), None, worker)) == ["m2", "m3"]
+    assert failed(process(batch(*records), CONTEXT, worker)) == ["m2", "m3"]
     assert worker.done == ["a", "d"]
 
 
@@ -82,17 +87,17 @@ def test_poison_does_not_take_its_neighbours_along() -> None:
     worker = Worker(b=MalformedPayload())
 
     records = [a_record(1, "{"), a_record(2, {"n": "b"}), a_record(3, []), a_record(4, {"n": "d"})]
-    assert failed(process(batch(*records), None, worker)) == ["m1", "m2", "m3"]
+    assert failed(process(batch(*records), CONTEXT, worker)) == ["m1", "m2", "m3"]
     assert worker.done == ["d"]
 
 
 def test_a_batch_that_fails_altogether_is_an_answer_and_no_exception() -> None:
-    assert failed(process(batch(a_record(1, {"n": "a"})), None, Worker(a=DatabaseUnavailable()))) == ["m1"]
+    assert failed(process(batch(a_record(1, {"n": "a"})), CONTEXT, Worker(a=DatabaseUnavailable()))) == ["m1"]
 
 
 @pytest.mark.parametrize("body", ["", "{", "[]", "null", "[" * 100_000, '"text"'])
 def test_a_body_that_is_no_object_stays_for_the_dead_letters(body: str) -> None:
-    assert failed(process(batch(a_record(1, body)), None, Worker())) == ["m1"]
+    assert failed(process(batch(a_record(1, body)), CONTEXT, Worker())) == ["m1"]
 
 
 @pytest.mark.parametrize(
@@ -112,7 +117,7 @@ def test_every_failure_is_one_line_without_payload_and_poison_is_counted(
     action: str,
     poison: bool,
 ) -> None:
-    process(batch(a_record(1, {"n": "a", "text": "secret"})), None, Worker(a=error))
+    process(batch(a_record(1, {"n": "a", "text": "secret"})), CONTEXT, Worker(a=error))
 
     lines = [line for line in caplog.records if hasattr(line, "action")]
     assert [line.getMessage() for line in lines] == [action]
@@ -165,13 +170,13 @@ class TestVisibility:
         client, url = queue
         assert "Messages" not in client.receive_message(QueueUrl=url)
 
-        process(batch(record), None, Worker(a=MalformedPayload()), hastener(client))
+        process(batch(record), CONTEXT, Worker(a=MalformedPayload()), hastener(client))
 
         assert len(client.receive_message(QueueUrl=url)["Messages"]) == 1
 
     def test_a_queue_that_refuses_changes_nothing_about_the_answer(self, queue: tuple[Any, str]) -> None:
         record = {**self.receive(queue, {"n": "a"}), "receiptHandle": "stale"}
 
-        response = process(batch(record), None, Worker(a=DatabaseUnavailable()), hastener(queue[0]))
+        response = process(batch(record), CONTEXT, Worker(a=DatabaseUnavailable()), hastener(queue[0]))
 
         assert failed(response) == ["m1"]

@@ -87,7 +87,7 @@ def test_a_connection_that_dies_inside_a_transaction_is_an_error_that_lost_nothi
 
 
 def test_a_database_that_cannot_be_reached_is_said_to_be_away() -> None:
-    def refuse() -> psycopg.Connection[object]:
+    def refuse(seconds: float) -> psycopg.Connection[object]:
         raise psycopg.OperationalError
 
     with pytest.raises(DatabaseUnavailable), Database(refuse).transaction(None):

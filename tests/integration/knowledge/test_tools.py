@@ -123,7 +123,7 @@ def test_the_reader_sees_what_they_are_cleared_for(library: Library) -> None:
 
 
 def test_a_database_that_is_away_is_the_turns_matter(library: Library) -> None:
-    def away() -> Any:
+    def away(seconds: float) -> Any:
         raise DatabaseUnavailable
 
     with pytest.raises(DatabaseUnavailable):

@@ -21,7 +21,7 @@ class Opened(Database):
         self.closed = True
 
 
-def _never() -> psycopg.Connection[Any]:
+def _never(seconds: float) -> psycopg.Connection[Any]:
     raise AssertionError
 
 

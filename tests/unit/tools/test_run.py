@@ -27,7 +27,7 @@ SCHEMA: JsonObject = {"type": "object", "properties": {"text": {"type": "string"
 ECHO = Tool("echo", "Says it again.", SCHEMA, "python:echo")
 
 
-def no_connection() -> Any:
+def no_connection(seconds: float) -> Any:
     raise AssertionError("these tools need no database")
 
 
