@@ -1,0 +1,101 @@
+"""A FIFO queue's dead letters: how many there are, and moving them back to where they came from.
+
+A message is sent before it is deleted. Whoever is killed in between leaves it in both places, and everything behind
+a queue bears a message twice. It is then sent again under the same de-duplication id, which for five minutes the
+queue swallows.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from parlour.infra.errors import QueueUnavailable
+from parlour.infra.jsonable import digest
+
+if TYPE_CHECKING:
+    from mypy_boto3_sqs import SQSClient
+    from mypy_boto3_sqs.type_defs import MessageTypeDef
+
+_BATCH = 10
+"""What SQS hands out at once."""
+
+_HIDDEN_SECONDS = 60
+"""A letter that one redrive holds is seen by no other, nor is what lies behind it in its group. Longer than the 29
+seconds that an API call may take."""
+
+_WAIT_SECONDS = 1
+"""Asked without waiting, SQS may say that a queue is empty when it is not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Redriven:
+    """What became of a redrive: how many messages are back on their queue, and about how many dead ones are left."""
+
+    moved: int
+    left: int
+
+
+class DeadLetters(Protocol):
+    """The dead letters of one queue."""
+
+    def count(self) -> int:
+        """About how many there are, those in the hands of another redrive included."""
+        ...
+
+    def redrive(self, most: int, /) -> Redriven:
+        """Move up to `most` of them back, oldest first; QueueUnavailable says how far it got."""
+        ...
+
+
+class SqsDeadLetters:
+    """The FIFO queue at `url` with what is dead, and the one at `home` that it came from."""
+
+    def __init__(self, client: "SQSClient", url: str, home: str) -> None:
+        self._client = client
+        self._url = url
+        self._home = home
+
+    def count(self) -> int:
+        try:
+            found = self._client.get_queue_attributes(
+                QueueUrl=self._url,
+                AttributeNames=["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"],
+            )
+        except (BotoCoreError, ClientError) as error:
+            raise QueueUnavailable("the dead letters could not be counted; try again") from error
+        return sum(int(amount) for amount in found["Attributes"].values())
+
+    def redrive(self, most: int, /) -> Redriven:
+        moved = 0
+        try:
+            while moved < most and (letters := self._take(min(_BATCH, most - moved))):
+                for letter in letters:
+                    self._move(letter)
+                    moved += 1
+        except (BotoCoreError, ClientError) as error:
+            raise QueueUnavailable(
+                f"{moved} were moved, then the queue stopped answering; try again in a minute, nothing was lost"
+            ) from error
+        return Redriven(moved, self.count())
+
+    def _take(self, most: int) -> "list[MessageTypeDef]":
+        answer = self._client.receive_message(
+            QueueUrl=self._url,
+            MaxNumberOfMessages=most,
+            VisibilityTimeout=_HIDDEN_SECONDS,
+            WaitTimeSeconds=_WAIT_SECONDS,
+            MessageSystemAttributeNames=["MessageGroupId"],
+        )
+        return answer.get("Messages", [])
+
+    def _move(self, letter: "MessageTypeDef") -> None:
+        """The group is hashed already and stays as it is. The id is this letter's own: the one it died under may be
+        known to the queue yet, and a letter that dies again is another message with another id."""
+        self._client.send_message(
+            QueueUrl=self._home,
+            MessageBody=letter["Body"],
+            MessageGroupId=letter["Attributes"]["MessageGroupId"],
+            MessageDeduplicationId=digest(f"redriven:{letter['MessageId']}"),
+        )
+        self._client.delete_message(QueueUrl=self._url, ReceiptHandle=letter["ReceiptHandle"])
