@@ -10,7 +10,7 @@ from uuid import UUID
 from fastapi import Depends, Request
 
 from parlour.api.services import Services
-from parlour.infra.errors import NotFound
+from parlour.infra.errors import Forbidden, NotFound
 from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
 from parlour.tenancy import people, roles
@@ -86,5 +86,14 @@ def admin(calling: AnyCaller) -> Caller:
     return calling
 
 
+def operated(found: AnyServices, given: GivenCredentials) -> Services:
+    """The services, for the operator of the deployment: what they touch is every tenant's."""
+    if not found.sign_in.is_operator(given):
+        caller(found, given)  # whoever is nobody at all hears that instead
+        raise Forbidden("this concerns every tenant: only the operator of the deployment may do it, with their key")
+    return found
+
+
+Operated = Annotated[Services, Depends(operated)]
 Viewer = Annotated[Caller, Depends(viewer)]
 Admin = Annotated[Caller, Depends(admin)]

@@ -103,6 +103,31 @@ class StatusChange(Asked):
     status: Literal["active", "paused", "archived"]
 
 
+class CallSettled(Asked):
+    """What became of a tool call: it was done, or it was not and may be run again."""
+
+    how: Literal["done", "run_again"]
+
+
+class SendSettled(Asked):
+    """What became of a reply: it arrived; or it did not, and is sent again or let be."""
+
+    how: Literal["arrived", "send_again", "dismiss"]
+
+
+class TurnSettled(Asked):
+    """What to do about a turn that failed: answer it now, or let it be."""
+
+    how: Literal["redrive", "dismiss"]
+
+
+class Redrive(Asked):
+    """Which queue's dead letters go back, and how many at most."""
+
+    queue: Literal["intake", "turns-messaging", "turns-web", "tools", "outbox"]
+    most: Annotated[int, Field(ge=1, le=300)] = 100
+
+
 class Greeter(Told):
     """An agent as a visitor meets it."""
 

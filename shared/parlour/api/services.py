@@ -1,10 +1,12 @@
 """What the API runs on; `parlour.bootstrap` builds it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 
 from parlour.api.connections import Connections
+from parlour.infra.dead_letters import DeadLetters
 from parlour.infra.ids import NewId
 from parlour.infra.queues import Queue
 from parlour.knowledge.embed import Embedder
@@ -16,6 +18,12 @@ class Services:
     """The ports of the API.
 
     turns        the queue that wakes turns of web sessions.
+    messaging    the queue that wakes turns of all other sessions.
+    tools        the dispatcher's queue, for tool calls that run on their own.
+    outbox       the queue that has replies sent.
+    dead_letters what every queue gave up on, by the queue's name.
+    token_secret the key that visitors' and call-back tokens are signed with.
+    default_cap  US dollars that models may cost a tenant in a day, when it has no cap of its own.
     embedder     turns a pack's documents into vectors.
     measure      text -> tokens, to refuse a pack whose persona does not fit its budget; None does not look.
     environment  what this deployment is called; the console shows it.
@@ -26,6 +34,12 @@ class Services:
     connections: Connections
     sign_in: SignIn
     turns: Queue
+    messaging: Queue
+    tools: Queue
+    outbox: Queue
+    dead_letters: Mapping[str, DeadLetters]
+    token_secret: Callable[[], str]
+    default_cap: Decimal
     embedder: Embedder
     clock: Callable[[], datetime]
     new_id: NewId
@@ -33,3 +47,8 @@ class Services:
     environment: str = ""
     local: bool = False
     showcase: tuple[str, ...] = ()
+
+    @property
+    def by_channel(self) -> Mapping[str, Queue]:
+        """The queue that wakes a session's turn, by the session's channel."""
+        return {"web": self.turns, "whatsapp": self.messaging}

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import boto3
 from botocore.config import Config
 
+from parlour.infra.dead_letters import SqsDeadLetters
 from parlour.infra.queues import SqsQueue
 from parlour.infra.secrets import SecretsManager
 from parlour.infra.visibility import Hasten, hastener
@@ -20,6 +21,11 @@ _QUICK = Config(connect_timeout=2, read_timeout=5, retries={"mode": "standard", 
 def queue(url: str) -> SqsQueue:
     """The queue at `url`."""
     return SqsQueue(boto3.client("sqs", config=_QUICK), url)
+
+
+def dead_letters(url: str, home: str) -> SqsDeadLetters:
+    """What the queue at `home` gave up on, in the one at `url`."""
+    return SqsDeadLetters(boto3.client("sqs", config=_QUICK), url, home)
 
 
 def secrets() -> SecretsManager:

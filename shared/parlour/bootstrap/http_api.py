@@ -1,6 +1,7 @@
 """REST and the console."""
 
 import functools
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from fastapi import FastAPI
@@ -12,6 +13,7 @@ from parlour.bootstrap import clients
 from parlour.bootstrap.database import database
 from parlour.bootstrap.embedding import embedder
 from parlour.context import tokens
+from parlour.infra.dead_letters import DeadLetters
 from parlour.infra.ids import uuid7
 from parlour.infra.settings import HttpApiSettings, load
 from parlour.tenancy import oidc
@@ -39,6 +41,12 @@ def build_http_api(*, local: bool = False, showcase: tuple[str, ...] = ()) -> Fa
             operator_secret=lambda: secrets.get(settings.operator_secret),
         ),
         turns=clients.queue(settings.turns_web_queue_url),
+        messaging=clients.queue(settings.turns_messaging_queue_url),
+        tools=clients.queue(settings.tools_queue_url),
+        outbox=clients.queue(settings.outbox_queue_url),
+        dead_letters=_dead_letters(settings),
+        token_secret=lambda: secrets.get(settings.token_secret),
+        default_cap=settings.daily_cap_usd,
         embedder=embedder(settings),
         clock=lambda: datetime.now(UTC),
         new_id=uuid7,
@@ -48,3 +56,15 @@ def build_http_api(*, local: bool = False, showcase: tuple[str, ...] = ()) -> Fa
         showcase=showcase,
     )
     return create_app(services)
+
+
+def _dead_letters(settings: HttpApiSettings) -> Mapping[str, DeadLetters]:
+    """What every queue gave up on, by the name that an operator calls the queue."""
+    pairs = {
+        "intake": (settings.intake_dead_letters_url, settings.intake_queue_url),
+        "turns-messaging": (settings.turns_messaging_dead_letters_url, settings.turns_messaging_queue_url),
+        "turns-web": (settings.turns_web_dead_letters_url, settings.turns_web_queue_url),
+        "tools": (settings.tools_dead_letters_url, settings.tools_queue_url),
+        "outbox": (settings.outbox_dead_letters_url, settings.outbox_queue_url),
+    }
+    return {name: clients.dead_letters(dead, home) for name, (dead, home) in pairs.items()}

@@ -5,6 +5,7 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
@@ -15,6 +16,7 @@ from parlour.api.app import create_app
 from parlour.api.connections import Connections
 from parlour.api.services import Services
 from parlour.infra import log
+from parlour.infra.dead_letters import Redriven
 from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database
@@ -145,8 +147,45 @@ def queue() -> Sent:
     return Sent()
 
 
+@dataclass
+class Letters:
+    """The dead letters of a queue: only how many there are."""
+
+    amount: int = 0
+    problem: Exception | None = None
+
+    def count(self) -> int:
+        if self.problem:
+            raise self.problem
+        return self.amount
+
+    def redrive(self, most: int, /) -> Redriven:
+        moved = min(most, self.count())
+        self.amount -= moved
+        return Redriven(moved, self.amount)
+
+
+@dataclass
+class Queues:
+    """The queues besides that of web turns, and what each gave up on."""
+
+    messaging: Sent = field(default_factory=Sent)
+    tools: Sent = field(default_factory=Sent)
+    outbox: Sent = field(default_factory=Sent)
+    dead: dict[str, Letters] = field(
+        default_factory=lambda: {
+            name: Letters() for name in ("intake", "turns-messaging", "turns-web", "tools", "outbox")
+        }
+    )
+
+
 @pytest.fixture
-def client(open_database: Callable[[], Database], clock: Time, queue: Sent) -> Iterator[TestClient]:
+def queues() -> Queues:
+    return Queues()
+
+
+@pytest.fixture
+def client(open_database: Callable[[], Database], clock: Time, queue: Sent, queues: Queues) -> Iterator[TestClient]:
     """A client of the API. Exceptions that nothing foresaw would be raised into the test."""
     connections = Connections(open_database)
     issuers = Issuers((), "parlour", Unreachable())
@@ -154,6 +193,12 @@ def client(open_database: Callable[[], Database], clock: Time, queue: Sent) -> I
         connections=connections,
         sign_in=SignIn(issuers, lambda: TOKEN_SECRET, lambda: OPERATOR),
         turns=queue,
+        messaging=queues.messaging,
+        tools=queues.tools,
+        outbox=queues.outbox,
+        dead_letters=queues.dead,
+        token_secret=lambda: TOKEN_SECRET,
+        default_cap=Decimal(20),
         embedder=Flat(),
         clock=clock,
         new_id=uuid7,

@@ -1,0 +1,51 @@
+"""Dead letters over the API: counted and redriven by whoever runs the deployment, and by nobody else."""
+
+import pytest
+from fastapi.testclient import TestClient
+
+from parlour.infra.errors import QueueUnavailable
+from tests.integration.api.conftest import OPERATOR, Queues, Visit, key, operator
+
+OPERATED = {"Authorization": f"Bearer {OPERATOR}"}
+
+
+def test_dead_letters_are_counted_without_naming_a_tenant(client: TestClient, queues: Queues) -> None:
+    queues.dead["tools"].amount = 7
+    answer = client.get("/v1/operations/dead-letters", headers=OPERATED)
+    assert answer.status_code == 200
+    assert answer.json()["dead_letters"] == {
+        "intake": 0, "turns-messaging": 0, "turns-web": 0, "tools": 7, "outbox": 0
+    }  # fmt: skip
+
+
+def test_a_redrive_says_how_many_were_moved_and_how_many_are_left(client: TestClient, queues: Queues) -> None:
+    queues.dead["outbox"].amount = 107
+    answer = client.post("/v1/operations/redrive", json={"queue": "outbox"}, headers=OPERATED)
+    assert answer.json() == {"queue": "outbox", "moved": 100, "left": 7}
+    answer = client.post("/v1/operations/redrive", json={"queue": "outbox", "most": 5}, headers=OPERATED)
+    assert answer.json() == {"queue": "outbox", "moved": 5, "left": 2}
+
+
+def test_nobody_but_the_operator_redrives(client: TestClient, acme: str, visit: Visit) -> None:
+    for headers in (key(client, acme, "admin"), visit.headers):
+        assert client.get("/v1/operations/dead-letters", headers=headers).status_code == 403
+        answer = client.post("/v1/operations/redrive", json={"queue": "outbox"}, headers=headers)
+        assert answer.status_code == 403
+        assert "operator of the deployment" in answer.json()["error"]["message"]
+    assert client.get("/v1/operations/dead-letters").status_code == 401
+    wrong = {**operator(acme), "Authorization": "Bearer operator-wrong"}
+    assert client.get("/v1/operations/dead-letters", headers=wrong).status_code == 401
+
+
+@pytest.mark.parametrize("body", [{}, {"queue": "wakeups"}, {"queue": "tools", "most": 0}, {"queue": "tools", "x": 1}])
+def test_what_cannot_be_redriven_is_said_plainly(client: TestClient, body: dict[str, object]) -> None:
+    answer = client.post("/v1/operations/redrive", json=body, headers=OPERATED)
+    assert answer.status_code == 422
+    assert answer.json()["error"]["problems"]
+
+
+def test_a_queue_that_is_away_is_tried_again_later(client: TestClient, queues: Queues) -> None:
+    queues.dead["intake"].problem = QueueUnavailable("3 were moved, then the queue stopped answering")
+    answer = client.post("/v1/operations/redrive", json={"queue": "intake"}, headers=OPERATED)
+    assert answer.status_code == 503
+    assert "3 were moved" in answer.json()["error"]["message"]
