@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import boto3
+import pytest
 
 from local.database import APP, Cluster
 from local.scratch import PASSWORD
+from parlour.infra.settings import Settings
 
 type Handler = Callable[[dict[str, Any], object], dict[str, Any]]
 
@@ -49,6 +51,15 @@ def queue(name: str) -> str:
     """A FIFO queue in the (mocked) SQS; returns its URL."""
     made = boto3.client("sqs").create_queue(QueueName=f"{name}.fifo", Attributes={"FifoQueue": "true"})
     return made["QueueUrl"]
+
+
+def give(settings: type[Settings], monkeypatch: pytest.MonkeyPatch, **values: str) -> None:
+    """The environment that `settings` asks for: a queue of its own for every queue's URL, and the `values`."""
+    for name, field in settings.model_fields.items():
+        if name in values:
+            monkeypatch.setenv(name.upper(), values[name])
+        elif field.is_required() and name.endswith(("_queue_url", "_dead_letters_url")):
+            monkeypatch.setenv(name.upper(), queue(name.removesuffix("_url").removesuffix("_queue")))
 
 
 def batch(*bodies: object) -> dict[str, Any]:

@@ -13,6 +13,8 @@ from moto import mock_aws
 
 from local.database import APP, Cluster
 from parlour.bootstrap.http_api import build_http_api
+from parlour.infra.settings import HttpApiSettings
+from tests.functions.deployed import give
 from tests.integration.api.conftest import OPERATOR, TOKEN_SECRET, pack
 
 ROOT = Path(__file__).parents[2]
@@ -38,10 +40,7 @@ def deployed(monkeypatch: pytest.MonkeyPatch, cluster: Cluster, database_name: s
         for name, text in texts.items():
             secrets.create_secret(Name=name, SecretString=text)
             monkeypatch.setenv(f"{name.upper()}_SECRET", name)
-        sqs = boto3.client("sqs")
-        for name in ("TURNS_WEB", "TURNS_MESSAGING"):
-            url = sqs.create_queue(QueueName=f"{name}.fifo", Attributes={"FifoQueue": "true"})["QueueUrl"]
-            monkeypatch.setenv(f"{name}_QUEUE_URL", url)
+        give(HttpApiSettings, monkeypatch)
         build_http_api.cache_clear()
         yield
         build_http_api().state.services.connections.close()

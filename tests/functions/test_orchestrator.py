@@ -11,8 +11,9 @@ from moto import mock_aws
 from local.database import Cluster
 from parlour.bootstrap import clients
 from parlour.bootstrap.orchestrator import build_orchestrator
+from parlour.infra.settings import OrchestratorSettings
 from tests.desk import Desk
-from tests.functions.deployed import CONTEXT, Handler, batch, failed, load_handler, queue, store_database_secret
+from tests.functions.deployed import CONTEXT, Handler, batch, failed, give, load_handler, store_database_secret
 
 
 @pytest.fixture
@@ -23,14 +24,10 @@ def handler(cluster: Cluster, desk: Desk, database_name: str, monkeypatch: pytes
         monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
         key = json.dumps({"anthropic_api_key": ""})
         boto3.client("secretsmanager").create_secret(Name="model", SecretString=key)
-        for name, value in {
-            "DATABASE_SECRET": store_database_secret(cluster, database_name),
-            "OUTBOX_QUEUE_URL": queue("outbox"),
-            "DATABASE_IDLE": "true",
-            "MODEL_SECRET": "model",
-            "EMBEDDING_URL": "http://127.0.0.1:9",
-        }.items():
-            monkeypatch.setenv(name, value)
+        give(
+            OrchestratorSettings, monkeypatch, database_secret=store_database_secret(cluster, database_name),
+            database_idle="true", model_secret="model", embedding_url="http://127.0.0.1:9",
+        )  # fmt: skip
         _forget()
         yield load_handler("orchestrator")
         _forget()

@@ -10,8 +10,9 @@ from moto import mock_aws
 from local.database import APP, Cluster
 from parlour.bootstrap import clients
 from parlour.bootstrap.receiver import build_receiver
+from parlour.infra.settings import ReceiverSettings
 from tests.desk import PHONE, Desk
-from tests.functions.deployed import CONTEXT, Handler, batch, failed, load_handler, queue, store_database_secret
+from tests.functions.deployed import CONTEXT, Handler, batch, failed, give, load_handler, store_database_secret
 
 
 @pytest.fixture
@@ -20,10 +21,8 @@ def handler(cluster: Cluster, desk: Desk, database_name: str, monkeypatch: pytes
     del desk  # the pack is applied
     with mock_aws():
         monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
-        for name in ("TURNS_MESSAGING", "TURNS_WEB"):
-            monkeypatch.setenv(f"{name}_QUEUE_URL", queue(name))
-        monkeypatch.setenv("DATABASE_SECRET", store_database_secret(cluster, database_name))
-        monkeypatch.setenv("DATABASE_IDLE", "true")
+        secret = store_database_secret(cluster, database_name)
+        give(ReceiverSettings, monkeypatch, database_secret=secret, database_idle="true", media_bucket="media")
         _forget()
         yield load_handler("receiver")
         _forget()
@@ -53,7 +52,7 @@ def test_a_batch_is_stored_in_order_and_wakes_the_messaging_queue(handler: Handl
     assert failed(handler(batch(envelope(1), envelope(2), envelope(3)), CONTEXT)) == []
     stored = desk.rows("SELECT body FROM messages ORDER BY position")
     assert stored == [("Question 1",), ("Question 2",), ("Question 3",)]
-    assert (woken("TURNS_MESSAGING"), woken("TURNS_WEB")) == (3, 0)
+    assert (woken("turns_messaging"), woken("turns_web")) == (3, 0)
 
 
 def test_nonsense_is_left_for_the_dead_letters_and_its_neighbours_are_stored(handler: Handler, desk: Desk) -> None:
