@@ -14,7 +14,7 @@ import typer
 from rich.console import Console
 from typer.exceptions import TyperException
 
-from parlour.cli import administration, drawing, talk, terminal
+from parlour.cli import administration, attention, drawing, talk, terminal
 from parlour.cli.target import Outside, Target
 from parlour.infra.errors import InvalidPack, InvalidRequest, Misconfigured, ParlourError
 from parlour.packs import folder as pack_folder
@@ -169,6 +169,9 @@ def invoke(
 
 app.add_typer(administration.keys, name="keys")
 app.add_typer(administration.tenant, name="tenant")
+app.add_typer(attention.app, name="attention")
+app.command()(attention.redrive)
+app.command()(attention.cancel)
 app.command()(administration.audit)
 
 
