@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from uuid import UUID
 
@@ -19,9 +20,11 @@ from parlour.packs.apply import apply
 from parlour.packs.validate import validate
 from parlour.principal import Principal
 from parlour.tenancy import bindings, people, roles
+from parlour.tools.endpoints import PythonEndpoint
+from parlour.tools.run import Builtin
 from parlour.turns.receive import Wake, receive, receive_web
 from parlour.turns.run import run
-from parlour.turns.step import Services
+from parlour.turns.running import Services
 
 PHONE = "+919800000001"
 
@@ -110,6 +113,8 @@ class Desk:
     clock: Clock
     turns: Queue = field(default_factory=Queue)
     outbox: Queue = field(default_factory=Queue)
+    tools: Queue = field(default_factory=Queue)
+    builtins: dict[str, Builtin] = field(default_factory=lambda: {"search_knowledge": search_knowledge(WordEmbedder())})
     model: ScriptedModel = field(default_factory=ScriptedModel)
 
     @property
@@ -120,8 +125,10 @@ class Desk:
         return Services(
             database=database or self.database,
             models={"anthropic": self.model},
-            builtins={"search_knowledge": search_knowledge(WordEmbedder())},
+            endpoints={"python": PythonEndpoint(self.builtins)},
             outbox=self.outbox,
+            tools=self.tools,
+            default_cap=Decimal(20),
             clock=self.clock,
             new_id=uuid7,
             sleep=lambda _: None,

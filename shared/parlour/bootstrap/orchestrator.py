@@ -11,20 +11,19 @@ from datetime import UTC, datetime
 
 from parlour.bootstrap import clients
 from parlour.bootstrap.database import Work, database, limited
-from parlour.bootstrap.embedding import embedder
+from parlour.bootstrap.tools import endpoints
 from parlour.infra.errors import Misconfigured
 from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import SecondsLeft
 from parlour.infra.settings import OrchestratorSettings, load
-from parlour.knowledge.tools import search_knowledge
 from parlour.models import anthropic, prices
 from parlour.models.anthropic import AnthropicModel
 from parlour.models.offline import OfflineModel
 from parlour.models.request import Model
 from parlour.turns.receive import Wake
 from parlour.turns.run import run
-from parlour.turns.step import Services
+from parlour.turns.running import Services
 
 
 @functools.cache
@@ -35,8 +34,10 @@ def build_orchestrator() -> Work[JsonObject]:
     services = Services(
         database=database(settings, secrets),
         models={},
-        builtins={"search_knowledge": search_knowledge(embedder(settings))},
+        endpoints=endpoints(settings),
         outbox=clients.queue(settings.outbox_queue_url),
+        tools=clients.queue(settings.tools_queue_url),
+        default_cap=settings.daily_cap_usd,
         clock=lambda: datetime.now(UTC),
         new_id=uuid7,
         sleep=time.sleep,

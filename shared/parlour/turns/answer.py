@@ -12,9 +12,10 @@ from parlour.infra import log
 from parlour.infra.jsonable import Json, JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.knowledge.sources import Source, known
+from parlour.tools import calls
 from parlour.turns import store
 from parlour.turns.records import Citation
-from parlour.turns.step import Running
+from parlour.turns.running import Running
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +40,21 @@ def answer(running: Running, said: Answer) -> None:
     if said.problem:
         running.feed.add("error", {"code": said.problem, "message": said.text})
     running.feed.add("done", {"message_id": str(message_id), "turn_id": str(running.turn.id)})
-    with running.stages.timed("save") as took, running.feed.writing() as tx:
-        sources = {source.number: source for source in _known(running, tx, said.text)}
-        cited = citations.check(said.text, sources)
-        _insert_reply(running, tx, message_id, cited)
-        _insert_citations(tx, message_id, [sources[number] for number in cited.numbers])
-        waiting = _put_outbox(running, tx, outbox_id, message_id)
-        _finish(running, tx, said, {**running.stages.milliseconds, "save": took()})
+    with running.stages.timed("save") as took:
+
+        def save(tx: Transaction) -> tuple[Cited, list[Unsent]]:
+            sources = {source.number: source for source in _known(running, tx, said.text)}
+            cited = citations.check(said.text, sources)
+            _insert_reply(running, tx, message_id, cited)
+            _insert_citations(tx, message_id, [sources[number] for number in cited.numbers])
+            if said.state == "failed" and calls.give_up(tx, running.turn.id, running.services.clock()):
+                log.error("effect_unknown", turn_id=running.turn.id)
+                log.count("UnknownEffect")
+            waiting = _put_outbox(running, tx, outbox_id, message_id)
+            _finish(running, tx, said, {**running.stages.milliseconds, "save": took()})
+            return cited, waiting
+
+        cited, waiting = running.feed.write(save)
     log.info(
         "turn_finished", tenant_id=running.feed.principal.tenant_id, turn_id=running.turn.id,
         state=said.state, degraded=said.degraded, problem=said.problem, removed_citations=cited.removed,

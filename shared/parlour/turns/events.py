@@ -1,11 +1,10 @@
 """The feed of a session: numbered events that the web follows while a turn runs.
 
-Every write of a turn goes through `Feed.writing`: it passes the fence of the session's lease, and whatever
+Every write of a turn goes through `Feed.write`: it passes the fence of the session's lease, and whatever
 events are due are numbered and committed together with it.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -39,6 +38,10 @@ class Feed:
     _due: list[tuple[str, JsonObject]] = field(default_factory=list)
     _text: list[str] = field(default_factory=list)
     _since: datetime | None = None
+    _last: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._last = self.lease.last_event
 
     def add(self, kind: str, payload: JsonObject) -> None:
         """Have an event committed with the next write."""
@@ -53,20 +56,27 @@ class Feed:
         self._text.append(delta)
         self._since = self._since or self.clock()
         if self.clock() - self._since >= _FLUSH_EVERY:
-            with self.writing():
-                pass
+            self.write(lambda _: None)
 
-    @contextmanager
-    def writing(self) -> Iterator[Transaction]:
-        """A transaction of the turn, with the due events in it; LeaseLost when a newer worker has the session."""
+    def write[R](self, work: Callable[[Transaction], R]) -> R:
+        """Commit `work` and the due events under the lease; LeaseLost when a newer worker has the session.
+
+        On a connection that dies in the middle it is done once more: see `Database.run`.
+        """
         self._gather_text()
-        with self.database.transaction(self.principal) as tx:
-            last = store.fence(tx, self.lease, len(self._due))
-            if last is None:
+        events = self._numbered()
+        last = self._last + len(events)
+
+        def fenced(tx: Transaction) -> R:
+            if not store.fence(tx, self.lease, last):
                 raise LeaseLost
-            store.insert_events(tx, self.lease.id, self._numbered(last))
-            yield tx
+            store.insert_events(tx, self.lease.id, events)
+            return work(tx)
+
+        done = self.database.run(self.principal, fenced)
+        self._last = last
         self._due.clear()
+        return done
 
     def _gather_text(self) -> None:
         if self._text:
@@ -74,10 +84,9 @@ class Feed:
             self._text.clear()
         self._since = None
 
-    def _numbered(self, last: int) -> list[Event]:
-        first = last - len(self._due) + 1
+    def _numbered(self) -> list[Event]:
         now = self.clock()
         return [
             Event(number, kind, payload, self.turn_id, now)
-            for number, (kind, payload) in enumerate(self._due, start=first)
+            for number, (kind, payload) in enumerate(self._due, start=self._last + 1)
         ]

@@ -58,6 +58,11 @@ class Journal:
         """The results of a step's tool calls, by call id."""
         return {call.call_id: call.result for call in self.calls if call.step == step}
 
+    def answered(self, step: Step) -> tuple[tuple[str, JsonObject], ...]:
+        """The results of a step's calls in the order in which the model asked for them, however they were come by."""
+        found = self.results(step.number)
+        return tuple((one.call_id, found[one.call_id]) for one in step.requests if one.call_id in found)
+
 
 @dataclass(frozen=True, slots=True)
 class CallModel:

@@ -1,7 +1,8 @@
 """Everything a turn needs, read once when it begins: who, as whom, with what, and what was said."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from uuid import UUID
 
 from parlour.context import budget, heartbeat, tiers
 from parlour.context.assemble import Candidates
@@ -13,16 +14,22 @@ from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
 from parlour.tenancy import bindings, people
 from parlour.tenancy.bindings import Persona
+from parlour.tools import calls
+from parlour.tools.calls import OpenCall
 from parlour.tools.definition import Tool
 from parlour.tools.registry import load_tools
 from parlour.turns import polite, store
 from parlour.turns.journal import Call, Journal, Step
-from parlour.turns.records import Inbound, Lease, OpenTurn
+from parlour.turns.records import Earlier, Inbound, Lease, OpenTurn
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """One turn's material; `journal` is where it stood when it was begun or resumed."""
+    """One turn's material; `journal` is where it stood when it was begun or resumed.
+
+    open_calls    effects that were reserved or begun and have no outcome, by step and call.
+    undispatched  heavy calls that the dispatcher may never have heard of.
+    """
 
     principal: Principal
     persona: Persona
@@ -30,11 +37,13 @@ class Loaded:
     candidates: Candidates
     profile: budget.Profile
     journal: Journal
+    open_calls: Mapping[tuple[int, str], OpenCall]
+    undispatched: Sequence[UUID]
 
     def asking(self, journal: Journal) -> Candidates:
         """The candidates for the next prompt: what was loaded, and the tool rounds since."""
         rounds = [
-            Round(_worth_sending(step.blocks), tuple(journal.results(step.number).items()))
+            Round(_worth_sending(step.blocks), journal.answered(step))
             for step in journal.steps
             if step.blocks and step.requests
         ]
@@ -53,7 +62,7 @@ def load(tx: Transaction, lease: Lease, turn: OpenTurn, inputs: Sequence[Inbound
     candidates = Candidates(
         tools=tuple(tool.to_model() for tool in tools),
         tiers=tiers.render(persona.human, persona.team, persona.agent),
-        said=[Said("user" if one.direction == "inbound" else "assistant", one.body) for one in reversed(earlier)],
+        said=[_said(one) for one in reversed(earlier)],
         heartbeat=heartbeat.text(
             turn.frozen_at, inputs[-1].channel, user.locale if user else None, user.display_name if user else None
         ),
@@ -62,7 +71,15 @@ def load(tx: Transaction, lease: Lease, turn: OpenTurn, inputs: Sequence[Inbound
     )
     journal = _journal(tx, turn, persona.agent.max_tool_iterations)
     profile = budget.profile(persona.agent.budget)
-    return Loaded(principal, persona, tuple(tools), candidates, profile, journal)
+    left_open = {} if turn.is_new else {(one.step, one.call_id): one for one in calls.unfinished(tx, turn.id)}
+    undispatched = [] if turn.is_new else calls.undispatched(tx, turn.id)
+    return Loaded(principal, persona, tuple(tools), candidates, profile, journal, left_open, undispatched)
+
+
+def _said(one: Earlier) -> Said:
+    if one.direction == "outbound":
+        return Said("assistant", one.body)
+    return Said("user", polite.as_read(one) if one.kind == polite.TOOL_RESULT else one.body)
 
 
 def _worth_sending(blocks: tuple[JsonObject, ...]) -> tuple[JsonObject, ...]:
@@ -71,11 +88,11 @@ def _worth_sending(blocks: tuple[JsonObject, ...]) -> tuple[JsonObject, ...]:
 
 
 def _journal(tx: Transaction, turn: OpenTurn, max_tool_iterations: int) -> Journal:
-    if turn.attempts == 1:
+    if turn.is_new:
         return Journal((), (), max_tool_iterations)
     steps = tuple(Step(row.number, _tuple(row.blocks), row.stop_reason) for row in store.steps(tx, turn.id))
-    calls = tuple(Call(row.step, row.call_id, row.result) for row in store.finished_calls(tx, turn.id))
-    return Journal(steps, calls, max_tool_iterations)
+    finished = tuple(Call(row.step, row.call_id, row.result) for row in store.finished_calls(tx, turn.id))
+    return Journal(steps, finished, max_tool_iterations)
 
 
 def _tuple[T](blocks: list[T] | None) -> tuple[T, ...] | None:

@@ -2,7 +2,10 @@
 
 from collections.abc import Sequence
 
-from parlour.turns.records import Inbound
+from parlour.turns.records import Earlier, Inbound
+
+TOOL_RESULT = "tool_result"
+"""The kind of a message that nobody wrote: what a heavy tool call came to."""
 
 LONGEST_TEXT = 8_000
 """Characters of one chat message; longer ones are answered, kindly, without the model."""
@@ -16,13 +19,15 @@ TOO_LONG = (
     f"That is longer than I can read in one go: please keep a message under {LONGEST_TEXT:,} characters, "
     "or send it in parts."
 )
+OVER_CAP = "I have answered all I can for today and will be back tomorrow. Your message is kept."
+
 _EMPTY = "Your message arrived without any text. What would you like to know?"
 _MEDIA = "I cannot open attachments here yet. Could you tell me in words what you need?"
 
 
-def answerable(message: Inbound) -> bool:
+def answerable(message: Inbound | Earlier) -> bool:
     """Whether the model can do something with this message."""
-    return bool(message.body.strip()) and len(message.body) <= LONGEST_TEXT
+    return message.kind == TOOL_RESULT or (bool(message.body.strip()) and len(message.body) <= LONGEST_TEXT)
 
 
 def instead(inputs: Sequence[Inbound], *, is_open: bool) -> str | None:
@@ -41,8 +46,10 @@ def instead(inputs: Sequence[Inbound], *, is_open: bool) -> str | None:
     return _MEDIA if last.kind == "media" else _EMPTY
 
 
-def as_read(message: Inbound) -> str:
+def as_read(message: Inbound | Earlier) -> str:
     """A message as the model reads it; one it cannot read is named, not silently left out."""
+    if message.kind == TOOL_RESULT:
+        return f"[What became of a tool call of an earlier turn; tell the user what matters of it: {message.body}]"
     if answerable(message):
         return message.body
     if message.kind == "media":

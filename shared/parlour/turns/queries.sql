@@ -1,20 +1,22 @@
 -- name: take_lease
--- Take the session for one turn, unless another worker holds it; the token fences off everybody before.
+-- Take the session for one turn, unless another worker holds it; the token fences off everybody before. A lease that
+-- the same worker took by a statement whose answer was lost is its own.
 UPDATE sessions
-   SET lease_token = lease_token + 1, lease_until = %(until)s
- WHERE id = %(session_id)s AND (lease_until IS NULL OR lease_until <= %(now)s)
-RETURNING id, user_id, binding_id, channel, lease_token AS token;
+   SET lease_token = lease_token + 1, lease_until = %(until)s, lease_holder = %(holder)s
+ WHERE id = %(session_id)s AND (lease_until IS NULL OR lease_until <= %(now)s OR lease_holder = %(holder)s)
+RETURNING id, user_id, binding_id, channel, lease_token AS token, lease_until AS until, lease_holder AS holder,
+          last_event;
 
 -- name: lease_end
 -- When the session's lease ends by itself, null when nobody holds it; no row for a session that is gone.
 SELECT lease_until FROM sessions WHERE id = %(session_id)s;
 
 -- name: fence
--- Pass only with the session's current token; reserves numbers for events and returns the last one reserved.
+-- Pass only with the session's current token; notes the number of the feed's last event. Whoever holds the lease is
+-- the only one who numbers, so that repeating the write gives the same events the same numbers.
 UPDATE sessions
-   SET last_event = last_event + %(events)s
- WHERE id = %(session_id)s AND lease_token = %(token)s
-RETURNING last_event;
+   SET last_event = %(last_event)s
+ WHERE id = %(session_id)s AND lease_token = %(token)s;
 
 -- name: release_lease
 -- Let the session go, if it is still ours.
@@ -23,17 +25,23 @@ UPDATE sessions
  WHERE id = %(session_id)s AND lease_token = %(token)s;
 
 -- name: resume_turn
--- The session's open turn, one attempt on.
+-- The session's open turn, one attempt on; the same worker's attempt is counted once.
 UPDATE turns
-   SET attempts = attempts + 1
+   SET attempts = attempts + (attempted_by IS DISTINCT FROM %(holder)s)::int, attempted_by = %(holder)s
  WHERE session_id = %(session_id)s AND state = 'open'
-RETURNING id, number, attempts, frozen_at;
+RETURNING id, number, attempts, frozen_at, false AS is_new;
+
+-- name: refund_attempt
+-- An attempt that never got to the turn's own doing (the database or a queue was away) does not count.
+UPDATE turns
+   SET attempts = attempts - 1, attempted_by = NULL
+ WHERE id = %(turn_id)s AND state = 'open' AND attempted_by = %(holder)s;
 
 -- name: open_turn
 -- A new turn if there is something to answer; its moment and configuration versions are frozen here.
-INSERT INTO turns (tenant_id, id, session_id, binding_id, number, attempts, frozen_at, config)
+INSERT INTO turns (tenant_id, id, session_id, binding_id, number, attempts, attempted_by, frozen_at, config)
 SELECT current_tenant(), %(turn_id)s, s.id, s.binding_id,
-       1 + (SELECT COALESCE(max(t.number), 0) FROM turns t WHERE t.session_id = s.id), 1, %(now)s,
+       1 + (SELECT COALESCE(max(t.number), 0) FROM turns t WHERE t.session_id = s.id), 1, %(holder)s, %(now)s,
        jsonb_build_object('binding', b.version, 'human', h.version, 'team', m.version, 'agent', a.version)
   FROM sessions s
   JOIN bindings b ON b.id = s.binding_id
@@ -42,7 +50,7 @@ SELECT current_tenant(), %(turn_id)s, s.id, s.binding_id,
   JOIN agents a ON a.id = b.agent_id
  WHERE s.id = %(session_id)s
    AND EXISTS (SELECT FROM messages i WHERE i.session_id = s.id AND i.state = 'unanswered')
-RETURNING id, number, attempts, frozen_at;
+RETURNING id, number, attempts, frozen_at, true AS is_new;
 
 -- name: freeze_inputs
 -- Every unanswered message of the session becomes an input of this turn.
@@ -62,7 +70,7 @@ SELECT m.id, m.channel, m.kind, m.body, m.received_at, i.address
 -- name: said_before
 -- What was said in the session's turns before this one, newest first: a turn's messages, then its reply, even when
 -- the next message had arrived before that reply.
-SELECT m.direction, m.body
+SELECT m.direction, m.channel, m.kind, m.body, m.received_at
   FROM turns t
   JOIN messages m ON m.turn_id = t.id
  WHERE t.session_id = %(session_id)s AND t.number < %(number)s
@@ -77,10 +85,11 @@ SELECT number, blocks, stop_reason
  ORDER BY number;
 
 -- name: finished_calls
--- The turn's tool calls that have a result.
-SELECT step, call_id, result
+-- The turn's tool calls that the model has been answered: with a result, or with what it was told meanwhile of a
+-- call that the dispatcher carries out, also when its result has come since.
+SELECT step, call_id, COALESCE(interim, result) AS result
   FROM tool_calls
- WHERE turn_id = %(turn_id)s AND state IN ('done', 'failed')
+ WHERE turn_id = %(turn_id)s AND (interim IS NOT NULL OR state IN ('done', 'failed', 'unknown'))
  ORDER BY step, call_id;
 
 -- name: request_step
@@ -106,7 +115,8 @@ INSERT INTO llm_calls (tenant_id, id, session_id, turn_id, step, binding_id, pur
                        first_token_ms, latency_ms, at)
 VALUES (current_tenant(), %(id)s, %(session_id)s, %(turn_id)s, %(step)s, %(binding_id)s, 'turn', %(provider)s, %(model)s,
         %(outcome)s, %(input_tokens)s, %(output_tokens)s, %(cache_read_tokens)s, %(cache_write_tokens)s,
-        %(tokens_by_layer)s, %(cost_usd)s, %(first_token_ms)s, %(latency_ms)s, %(at)s);
+        %(tokens_by_layer)s, %(cost_usd)s, %(first_token_ms)s, %(latency_ms)s, %(at)s)
+ON CONFLICT (tenant_id, id) DO NOTHING;
 
 -- name: insert_tool_call
 -- A finished tool call with its result; the same call of the same step is kept once.
@@ -119,7 +129,8 @@ ON CONFLICT (tenant_id, turn_id, step, call_id) DO NOTHING;
 -- name: insert_event
 -- One numbered event of the session's feed.
 INSERT INTO events (tenant_id, session_id, number, turn_id, kind, payload, at)
-VALUES (current_tenant(), %(session_id)s, %(number)s, %(turn_id)s, %(kind)s, %(payload)s, %(at)s);
+VALUES (current_tenant(), %(session_id)s, %(number)s, %(turn_id)s, %(kind)s, %(payload)s, %(at)s)
+ON CONFLICT (tenant_id, session_id, number) DO NOTHING;
 
 -- name: events_after
 -- The feed after a number, in order; a user_id limits it to that user's sessions, else clearance to what it covers.
@@ -133,13 +144,21 @@ SELECT e.number, e.kind, e.payload, e.turn_id, e.at
  LIMIT %(most)s;
 
 -- name: insert_message
--- An inbound message, once per provider id; returns nothing when it was there already.
-INSERT INTO messages (tenant_id, id, session_id, binding_id, direction, state, channel, kind, body, media,
-                      provider_message_id, sent_at, received_at, metadata)
-VALUES (current_tenant(), %(id)s, %(session_id)s, %(binding_id)s, 'inbound', %(state)s, %(channel)s, %(kind)s, %(body)s,
-        %(media)s, %(provider_message_id)s, %(sent_at)s, %(received_at)s, %(metadata)s)
-ON CONFLICT (tenant_id, binding_id, provider_message_id) DO NOTHING
-RETURNING id, session_id, state;
+-- An inbound message, once per provider id; returns nothing when it was there already. One that waits for an answer
+-- has its session looked at later, should its wake-up get lost.
+WITH stored AS (
+    INSERT INTO messages (tenant_id, id, session_id, binding_id, direction, state, channel, kind, body, media,
+                          provider_message_id, sent_at, received_at, metadata)
+    VALUES (current_tenant(), %(id)s, %(session_id)s, %(binding_id)s, 'inbound', %(state)s, %(channel)s, %(kind)s,
+            %(body)s, %(media)s, %(provider_message_id)s, %(sent_at)s, %(received_at)s, %(metadata)s)
+    ON CONFLICT (tenant_id, binding_id, provider_message_id) DO NOTHING
+    RETURNING id, session_id, state
+), waiting AS (
+    INSERT INTO work_due (tenant_id, kind, id, due_at)
+    SELECT current_tenant(), 'session', session_id, %(due_at)s FROM stored WHERE state = 'unanswered'
+    ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = LEAST(work_due.due_at, EXCLUDED.due_at)
+)
+SELECT id, session_id, state FROM stored;
 
 -- name: message_by_provider_id
 -- The message that a provider id of a binding belongs to.
@@ -162,16 +181,23 @@ SELECT id, binding_id, channel
 INSERT INTO messages (tenant_id, id, session_id, binding_id, turn_id, direction, state, channel, kind, body, sent_at,
                       received_at, metadata)
 VALUES (current_tenant(), %(id)s, %(session_id)s, %(binding_id)s, %(turn_id)s, 'outbound', 'reply', %(channel)s, 'text',
-        %(body)s, %(now)s, %(now)s, %(metadata)s);
+        %(body)s, %(now)s, %(now)s, %(metadata)s)
+ON CONFLICT (tenant_id, id) DO NOTHING;
 
 -- name: insert_citation
 -- A source that the reply cites.
 INSERT INTO citations (tenant_id, message_id, number, row_id, title, locator)
-VALUES (current_tenant(), %(message_id)s, %(number)s, %(row_id)s, %(title)s, %(locator)s);
+VALUES (current_tenant(), %(message_id)s, %(number)s, %(row_id)s, %(title)s, %(locator)s)
+ON CONFLICT DO NOTHING;
 
 -- name: finish_turn
--- The turn is over: its inputs are answered, or parked when it failed, and the session is let go.
-WITH settled AS (
+-- The turn is over: its inputs are answered, or parked when it failed, and the session is let go. Nobody has to look
+-- after the session any more, unless more was written in the meantime.
+WITH quiet AS (
+    DELETE FROM work_due
+     WHERE tenant_id = current_tenant() AND kind = 'session' AND id = %(session_id)s
+       AND NOT EXISTS (SELECT FROM messages i WHERE i.session_id = %(session_id)s AND i.state = 'unanswered')
+), settled AS (
     UPDATE messages
        SET state = CASE WHEN %(state)s = 'failed' THEN 'parked' ELSE 'answered' END
      WHERE turn_id = %(turn_id)s AND direction = 'inbound'
@@ -183,6 +209,66 @@ WITH settled AS (
 UPDATE turns
    SET state = %(state)s, degraded = %(degraded)s, problem = %(problem)s, stage_ms = %(stage_ms)s, finished_at = %(now)s
  WHERE id = %(turn_id)s AND state = 'open';
+
+-- name: insert_tool_result
+-- What a tool call came to, as a message of the session that asked for it: once per call and outcome. It is answered
+-- on the channel that the call was asked for on.
+WITH asked AS (
+    SELECT s.id AS session_id, s.binding_id, s.channel AS queue,
+           (SELECT m.channel FROM messages m
+             WHERE m.turn_id = t.id ORDER BY m.position DESC LIMIT 1) AS channel
+      FROM turns t JOIN sessions s ON s.id = t.session_id
+     WHERE t.id = %(turn_id)s
+       FOR UPDATE OF s
+), stored AS (
+    INSERT INTO messages (tenant_id, id, session_id, binding_id, direction, state, channel, kind, body,
+                          provider_message_id, sent_at, received_at, metadata)
+    SELECT current_tenant(), %(id)s, session_id, binding_id, 'inbound', 'unanswered', COALESCE(channel, queue),
+           'tool_result', %(body)s, %(provider_message_id)s, %(now)s, %(now)s, %(metadata)s
+      FROM asked
+    ON CONFLICT (tenant_id, binding_id, provider_message_id) DO NOTHING
+), waiting AS (
+    INSERT INTO work_due (tenant_id, kind, id, due_at)
+    SELECT current_tenant(), 'session', session_id, %(due_at)s FROM asked
+    ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = LEAST(work_due.due_at, EXCLUDED.due_at)
+)
+SELECT session_id, queue AS channel FROM asked;
+
+-- name: parked_turns
+-- Failed turns whose messages wait for somebody to decide, oldest first.
+SELECT t.id, t.session_id, s.channel, b.slug AS binding, t.problem, t.attempts, t.finished_at,
+       (SELECT COALESCE(jsonb_agg(m.body ORDER BY m.position), '[]')
+          FROM messages m WHERE m.turn_id = t.id AND m.direction = 'inbound') AS texts
+  FROM turns t
+  JOIN sessions s ON s.id = t.session_id
+  JOIN bindings b ON b.id = t.binding_id AND b.clearance <= %(clearance)s
+ WHERE t.state = 'failed' AND t.redriven_at IS NULL AND t.dismissed_at IS NULL
+ ORDER BY t.finished_at, t.id
+ LIMIT %(most)s;
+
+-- name: redrive_turn
+-- A failed turn's messages are unanswered again, for a turn of their own; the session is looked after meanwhile.
+-- Repeated at the very same moment it is the same redrive.
+WITH redriven AS (
+    UPDATE turns SET redriven_at = %(now)s
+     WHERE id = %(turn_id)s AND state = 'failed' AND dismissed_at IS NULL
+       AND (redriven_at IS NULL OR redriven_at = %(now)s)
+    RETURNING id, session_id
+), unparked AS (
+    UPDATE messages m SET state = 'unanswered', turn_id = NULL
+      FROM redriven r
+     WHERE m.turn_id = r.id AND m.direction = 'inbound' AND m.state = 'parked'
+), waiting AS (
+    INSERT INTO work_due (tenant_id, kind, id, due_at)
+    SELECT current_tenant(), 'session', session_id, %(due_at)s FROM redriven
+    ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = LEAST(work_due.due_at, EXCLUDED.due_at)
+)
+SELECT s.id AS session_id, s.channel FROM sessions s JOIN redriven r ON r.session_id = s.id;
+
+-- name: dismiss_turn
+-- A failed turn is left as it is.
+UPDATE turns SET dismissed_at = %(now)s
+ WHERE id = %(turn_id)s AND state = 'failed' AND redriven_at IS NULL AND dismissed_at IS NULL;
 
 -- name: turn_views
 -- Turns as an operator sees them, newest first, each with its messages, calls, tools and sending: one row per turn.
@@ -227,7 +313,7 @@ SELECT m.id, m.direction, m.channel, m.kind, m.body AS text, m.sent_at AS at, m.
   FROM messages m
   JOIN sessions s ON s.id = m.session_id
   JOIN bindings b ON b.id = s.binding_id AND (b.clearance <= %(clearance)s OR s.user_id = %(user_id)s)
- WHERE m.session_id = %(session_id)s AND m.state <> 'ignored'
+ WHERE m.session_id = %(session_id)s AND m.state <> 'ignored' AND m.kind <> 'tool_result'
    AND (%(user_id)s::uuid IS NULL OR s.user_id = %(user_id)s)
  ORDER BY m.position DESC
  LIMIT %(most)s;

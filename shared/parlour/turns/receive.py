@@ -15,6 +15,7 @@ from parlour.infra.ids import NewId
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database, Transaction
 from parlour.infra.queues import Queue, QueueMessage
+from parlour.infra.work_due import GRACE
 from parlour.principal import Principal, system
 from parlour.tenancy import bindings, people, routes
 from parlour.tenancy.routes import Route
@@ -120,7 +121,7 @@ def _arrived_on_the_web(
     message = NewMessage(
         id=message_id, session_id=session.id, binding_id=session.binding_id, state="unanswered", channel="web",
         kind="text", body=text, media=None, provider_message_id=f"web:{session.id}:{client_id or message_id}",
-        sent_at=now, received_at=now, metadata={},
+        sent_at=now, received_at=now, metadata={}, due_at=now + GRACE,
     )  # fmt: skip
     return _store(tx, message)
 
@@ -168,6 +169,7 @@ def _inbound(envelope: Envelope, session_id: UUID, binding_id: UUID, now: dateti
         sent_at=envelope.sent_at,
         received_at=now,
         metadata=envelope.metadata,
+        due_at=now + GRACE,
     )
 
 

@@ -10,13 +10,20 @@ from parlour.infra.jsonable import JsonObject
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """A session taken for one turn; `token` is newer than every token given out before."""
+    """A session taken for one turn, until a moment; `token` is newer than every token given out before.
+
+    holder      the worker; a lease it took by a statement whose answer was lost is still its own.
+    last_event  the number of the feed's newest event.
+    """
 
     id: UUID
     user_id: UUID
     binding_id: UUID
     channel: str
     token: int
+    until: datetime
+    holder: UUID
+    last_event: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +35,14 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class OpenTurn:
-    """A turn being run: its number in the session, how often it was begun, and its frozen moment."""
+    """A turn being run: its number in the session, how often it was begun, its frozen moment, and whether it was
+    opened just now: then there is nothing to resume."""
 
     id: UUID
     number: int
     attempts: int
     frozen_at: datetime
+    is_new: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +62,10 @@ class Earlier:
     """A message said before the turn."""
 
     direction: str
+    channel: str
+    kind: str
     body: str
+    received_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +120,29 @@ class NewMessage:
     sent_at: datetime
     received_at: datetime
     metadata: JsonObject
+    due_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A session, and the channel whose queue wakes it."""
+
+    session_id: UUID
+    channel: str
+
+
+@dataclass(frozen=True, slots=True)
+class ParkedTurn:
+    """A turn that failed: its messages are unanswered until somebody redrives or dismisses it."""
+
+    id: UUID
+    session_id: UUID
+    channel: str
+    binding: str
+    problem: str | None
+    attempts: int
+    finished_at: datetime
+    texts: list[str]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,20 +11,26 @@ from parlour.infra.errors import (
     LeaseHeld,
     LeaseLost,
     Misconfigured,
+    ParlourError,
     PromptOverflow,
     ProviderRejected,
     ProviderUnavailable,
     RetryError,
+    SpendRefused,
 )
+from parlour.infra.postgres import Transaction
 from parlour.principal import Principal, system
+from parlour.tools.calls import dispatch_message
 from parlour.turns import polite, store
+from parlour.turns.act import run_tools
 from parlour.turns.answer import Answer, answer
 from parlour.turns.events import Feed
 from parlour.turns.journal import CallModel, Reply, RunTools, next_step
 from parlour.turns.load import Loaded, load
 from parlour.turns.receive import Wake
-from parlour.turns.records import Lease
-from parlour.turns.step import Running, Services, ask_model, run_tools
+from parlour.turns.records import Inbound, Lease, OpenTurn
+from parlour.turns.running import Running, Services
+from parlour.turns.step import ask_model
 from parlour.turns.timing import Stages
 
 ATTEMPTS = 3
@@ -36,7 +42,8 @@ def run(services: Services, wake: Wake, seconds_left: Callable[[], float]) -> No
 
     The lease ends at the invocation's deadline, before the queue delivers the wake again. Raises RetryError
     (LeaseHeld when another worker is at it) or whatever unexpected broke the turn, so that the wake is delivered
-    again; after three attempts the turn is failed instead.
+    again; after three attempts the turn is failed instead. An attempt that a RetryError ended (the database was
+    away, say) is not the turn's fault and is not counted.
     """
     principal = system(wake.tenant_id)
     running = _begin(services, principal, wake.session_id, seconds_left)
@@ -44,24 +51,23 @@ def run(services: Services, wake: Wake, seconds_left: Callable[[], float]) -> No
         _send_what_waits(services, principal, wake.session_id)
         return
     _run_turn(running, principal)
-    if running.turn.attempts > 1:
+    if not running.turn.is_new:
         # This wake may have been a later message's, used up by the turn that an earlier worker left open.
         run(services, wake, seconds_left)
 
 
 def _run_turn(running: Running, principal: Principal) -> None:
-    services = running.services
     try:
         answer(running, _work(running))
     except LeaseLost:
         log.warning("lease_lost", tenant_id=principal.tenant_id, turn_id=running.turn.id)
     except RetryError:
-        _let_go(services, principal, running.lease)
+        _let_go(running, count=False)
         raise
     except Exception as problem:
         log.error("turn_broken", problem, turn_id=running.turn.id, attempt=running.turn.attempts)
         if running.turn.attempts < ATTEMPTS:
-            _let_go(services, principal, running.lease)
+            _let_go(running, count=True)
             raise
         answer(running, _failed("broken"))
 
@@ -71,21 +77,28 @@ def _begin(
 ) -> Running | None:
     """Take the lease and open or resume the turn; committed before anything can go wrong, so attempts are counted."""
     now = services.clock()
-    with services.database.transaction(principal) as tx:
-        lease = store.take_lease(tx, session_id, now, now + timedelta(seconds=seconds_left()))
+    until, holder, turn_id = now + timedelta(seconds=seconds_left()), services.new_id(now), services.new_id(now)
+
+    def begin(tx: Transaction) -> tuple[Lease, OpenTurn, tuple[Inbound, ...]] | None:
+        lease = store.take_lease(tx, session_id, holder, now, until)
         if lease is None:
             if (held := store.held(tx, session_id)) is not None:
                 raise LeaseHeld(after=_seconds_until(held.lease_until, now))
             log.warning("session_gone", tenant_id=principal.tenant_id, session_id=session_id)
             return None
-        turn = store.begin_turn(tx, session_id, services.new_id(now), now)
+        turn = store.begin_turn(tx, lease, turn_id, now)
         if turn is None:
             store.release_lease(tx, lease)
             return None
-        inputs = tuple(store.inputs(tx, turn.id))
-    feed = Feed(principal, services.database, lease, turn.id, services.clock)
+        return lease, turn, tuple(store.inputs(tx, turn.id))
+
+    begun = services.database.run(principal, begin)
+    if begun is None:
+        return None
+    lease, turn, inputs = begun
     stages = Stages(services.clock)
     stages.note_between("wait", inputs[0].received_at, now)
+    feed = Feed(principal, services.database, lease, turn.id, services.clock)
     return Running(services, lease, turn, inputs, feed, stages, seconds_left)
 
 
@@ -94,16 +107,36 @@ def _work(running: Running) -> Answer:
     if running.turn.attempts > ATTEMPTS:
         return _failed("too_many_attempts")
     try:
-        with running.stages.timed("load"), running.services.database.transaction(running.feed.principal) as tx:
-            loaded = load(tx, running.lease, running.turn, running.inputs)
+        loaded = _load(running)
         is_open = loaded.persona.tenant.status == "active" and loaded.persona.binding.is_active
         line = polite.instead(running.inputs, is_open=is_open)
         return _converse(running, loaded) if line is None else Answer(line)
-    except (ProviderUnavailable, ProviderRejected, PromptOverflow, Misconfigured) as problem:
+    except (ProviderUnavailable, ProviderRejected, PromptOverflow, Misconfigured, SpendRefused) as problem:
         log.error("turn_degraded", problem, turn_id=running.turn.id, code=problem.code)
         log.count("DegradedTurn")
-        too_long = isinstance(problem, PromptOverflow) and problem.layer == "message"
-        return Answer(polite.TOO_LONG if too_long else polite.SLOW, degraded=True, problem=problem.code)
+        return Answer(_line_for(problem), degraded=True, problem=problem.code)
+
+
+def _line_for(problem: ParlourError) -> str:
+    """What the user hears of a problem that trying again would not mend."""
+    if isinstance(problem, SpendRefused):
+        return polite.OVER_CAP
+    too_long = isinstance(problem, PromptOverflow) and problem.layer == "message"
+    return polite.TOO_LONG if too_long else polite.SLOW
+
+
+def _load(running: Running) -> Loaded:
+    """The turn's material; a heavy call that was reserved and perhaps never sent to its queue is sent again."""
+    with running.stages.timed("load"):
+        loaded = running.services.database.run(
+            running.feed.principal, lambda tx: load(tx, running.lease, running.turn, running.inputs)
+        )
+    running.open_calls.update(loaded.open_calls)
+    tenant_id = running.feed.principal.tenant_id
+    waiting = [dispatch_message(tenant_id, call_id, running.turn.attempts) for call_id in loaded.undispatched]
+    if waiting:
+        running.services.tools.send(waiting)
+    return loaded
 
 
 def _converse(running: Running, loaded: Loaded) -> Answer:
@@ -131,18 +164,23 @@ def _seconds_until(end: datetime | None, now: datetime) -> int:
     return max(1, math.ceil((end - now).total_seconds())) if end else 1
 
 
-def _let_go(services: Services, principal: Principal, lease: Lease) -> None:
+def _let_go(running: Running, *, count: bool) -> None:
     """Free the session for the next delivery; if even that fails, the lease ends by itself."""
+    lease, principal = running.lease, running.feed.principal
+
+    def let_go(tx: Transaction) -> None:
+        store.release_lease(tx, lease)
+        if not count:
+            store.refund_attempt(tx, lease, running.turn.id)
+
     try:
-        with services.database.transaction(principal) as tx:
-            store.release_lease(tx, lease)
+        running.services.database.run(principal, let_go)
     except RetryError as problem:
         log.warning("lease_left", tenant_id=principal.tenant_id, session_id=lease.id, code=problem.code)
 
 
 def _send_what_waits(services: Services, principal: Principal, session_id: UUID) -> None:
     """A reply whose sender was never woken, because the worker died after its commit, is sent on now."""
-    with services.database.transaction(principal) as tx:
-        waiting = outbox.unsent(tx, session_id=session_id)
+    waiting = services.database.run(principal, lambda tx: outbox.unsent(tx, session_id=session_id))
     for row in waiting:
         outbox.wake(services.outbox, principal.tenant_id, session_id, row.id, row.attempts)

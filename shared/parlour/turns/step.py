@@ -1,190 +1,199 @@
-"""The two things a turn does before it replies: ask the model, and run the tools it asked for."""
+"""One step of a turn: the model is asked. The request is committed before, the answer after."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from uuid import UUID
 
 from parlour.context.assemble import Assembled, assemble
 from parlour.infra import log
-from parlour.infra.ids import NewId
-from parlour.infra.postgres import Database
-from parlour.infra.queues import Queue
-from parlour.models import fallback, prices, route
-from parlour.models.request import Attempt, Completed, Model, ModelRequest, Reset, TextDelta, Usage
+from parlour.infra.errors import SpendRefused
+from parlour.infra.postgres import Transaction
+from parlour.models import fallback, prices, route, spend
+from parlour.models.request import Attempt, Completed, ModelRequest, Reset, TextDelta, Usage
 from parlour.models.route import Choice
-from parlour.tools.run import Builtin, ToolContext, run_named
 from parlour.turns import store
-from parlour.turns.events import Feed
-from parlour.turns.journal import Call, CallModel, Journal, RunTools, Step, ToolRequest
+from parlour.turns.act import reserve_effects
+from parlour.turns.journal import CallModel, Journal, Step
 from parlour.turns.load import Loaded
-from parlour.turns.records import Inbound, Lease, LlmCall, OpenTurn, StepRow
-from parlour.turns.timing import Stages
+from parlour.turns.records import LlmCall, StepRow
+from parlour.turns.running import SECONDS_KEPT, Running
 
 LONGEST_ANSWER = 1_500
 """Tokens a reply may have; about 6,000 characters, more than a chat message should be."""
 
-_SECONDS_KEPT = 5.0
-"""What the model leaves of the invocation, so that a reply can still be committed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Services:
-    """What turns are run with: the ports, and the sources of time, ids and chance."""
-
-    database: Database
-    models: Mapping[str, Model]
-    builtins: Mapping[str, Builtin]
-    outbox: Queue
-    clock: Callable[[], datetime]
-    new_id: NewId
-    sleep: Callable[[float], None]
-    jitter: Callable[[float, float], float]
-
-
-@dataclass(frozen=True, slots=True)
-class Running:
-    """One turn while it runs, under its lease."""
-
-    services: Services
-    lease: Lease
-    turn: OpenTurn
-    inputs: tuple[Inbound, ...]
-    feed: Feed
-    stages: Stages
-    seconds_left: Callable[[], float]
+_NOTHING = Usage(0, 0, 0, 0)
 
 
 def ask_model(running: Running, loaded: Loaded, journal: Journal, step: CallModel) -> Journal:
     """Ask the model, streaming to the feed; commits the request before, the answer and every try after.
 
-    ProviderUnavailable or ProviderRejected when the whole chain is exhausted (its tries are committed),
-    PromptOverflow when the prompt cannot be made to fit.
+    The worst case of every try is reserved against the tenant's daily cap before it is made, and settled with the
+    answer. SpendRefused when the cap leaves no room, ProviderUnavailable or ProviderRejected when the whole chain is
+    exhausted (its tries are committed), PromptOverflow when the prompt cannot be made to fit.
     """
     assembled = assemble(loaded.asking(journal), loaded.profile)
     choices = route.available(route.choose(loaded.persona.agent.model_routing, "default"), running.services.models)
-    _request(running, step, assembled, choices[0])
-    attempts: list[Attempt] = []
+    asking = _Asking(running, step.number, assembled)
+    asking.request(choices[0], again=step.again)
     try:
-        completed = _stream(running, assembled, choices, attempts)
+        completed = asking.stream(choices)
     except Exception:
-        tried = _calls(running, step.number, assembled, attempts, None)
-        with running.feed.writing() as tx:
-            store.insert_llm_calls(tx, tried)
+        asking.give_up()
         raise
-    tried = _calls(running, step.number, assembled, attempts, completed.usage)
-    answered, now = attempts[-1], running.services.clock()
-    row = StepRow(step.number, list(completed.blocks), completed.stop_reason)
-    with running.feed.writing() as tx:
-        store.complete_step(tx, running.turn.id, row, provider=answered.provider, model=answered.model, now=now)
-        store.insert_llm_calls(tx, tried)
+    asking.complete(loaded, completed)
     done = [one for one in journal.steps if one.number != step.number]
     return replace(journal, steps=(*done, Step(step.number, completed.blocks, completed.stop_reason)))
 
 
-def run_tools(running: Running, loaded: Loaded, journal: Journal, step: RunTools) -> Journal:
-    """Run the requested tools one after the other, each result committed before the next begins."""
-    calls = [_run_tool(running, loaded, step.number, request) for request in step.requests]
-    return replace(journal, calls=(*journal.calls, *calls))
+@dataclass(slots=True)
+class _Asking:
+    """One step being asked for: its tries so far, and what was reserved for them."""
 
+    running: Running
+    number: int
+    assembled: Assembled
+    attempts: list[Attempt] = field(default_factory=list)
+    reserved: list[UUID] = field(default_factory=list)
+    _is_first: bool = True
 
-def _request(running: Running, step: CallModel, assembled: Assembled, choice: Choice) -> None:
-    if step.again:
-        running.feed.add("text_reset", {"step": step.number})
-    with running.feed.writing() as tx:
-        store.request_step(
-            tx, running.turn.id, step.number, provider=choice.provider, model=choice.model,
-            prompt_hash=assembled.prompt.hash, now=running.services.clock(),
+    def request(self, choice: Choice, *, again: bool) -> None:
+        """Commit that the model is about to be asked, together with the reservation of the first try."""
+        running = self.running
+        if again:
+            running.feed.add("text_reset", {"step": self.number})
+        now = running.services.clock()
+        reservation = self._new_reservation()
+
+        def commit(tx: Transaction) -> None:
+            store.request_step(
+                tx, running.turn.id, self.number, provider=choice.provider, model=choice.model,
+                prompt_hash=self.assembled.prompt.hash, now=now,
+            )  # fmt: skip
+            spend.reserve(
+                tx, reservation_id=reservation, amount=self._worst_case(choice), purpose="turn",
+                default_cap=running.services.default_cap, expires_at=running.lease.until, now=now,
+            )  # fmt: skip
+
+        try:
+            running.feed.write(commit)
+        except SpendRefused:
+            self._take(reservation, choice)  # is refused again, in a transaction of its own that tells people
+            raise
+
+    def stream(self, choices: list[Choice]) -> Completed:
+        """The model's answer, its text streamed to the feed."""
+        prompt, services = self.assembled.prompt, self.running.services
+        request = ModelRequest(choices[0].model, LONGEST_ANSWER, prompt.tools, prompt.system, prompt.messages)
+        with self.running.stages.timed("model"):
+            parts = fallback.ask(
+                choices, services.models, request, seconds_left=self.running.seconds_left() - SECONDS_KEPT,
+                sleep=services.sleep, jitter=services.jitter, admit=self._admit,
+            )  # fmt: skip
+            for part in parts:
+                match part:
+                    case TextDelta(text):
+                        self.running.feed.text(text)
+                    case Reset():
+                        self.running.feed.add("text_reset", {"step": self.number})
+                    case Attempt():
+                        self.attempts.append(part)
+                        self._note_failure(part)
+                    case Completed():
+                        return part
+        raise AssertionError("a stream ends with Completed or an error")
+
+    def give_up(self) -> None:
+        """Commit the tries that led to nothing, and what they may have cost."""
+        calls = self._calls(_NOTHING)
+        self.running.feed.write(lambda tx: self._settle(tx, calls))
+
+    def complete(self, loaded: Loaded, completed: Completed) -> None:
+        """Commit the answer with its tries and cost; the effects that it asks for are reserved with it."""
+        answered, now = self.attempts[-1], self.running.services.clock()
+        row = StepRow(self.number, list(completed.blocks), completed.stop_reason)
+        requests = Step(self.number, completed.blocks, completed.stop_reason).requests
+        reserve = reserve_effects(self.running, loaded, self.number, requests)
+        calls = self._calls(completed.usage)
+
+        def commit(tx: Transaction) -> None:
+            store.complete_step(
+                tx, self.running.turn.id, row, provider=answered.provider, model=answered.model, now=now
+            )  # fmt: skip
+            reserve(tx)
+            self._settle(tx, calls)
+
+        self.running.feed.write(commit)
+
+    def _admit(self, choice: Choice) -> None:
+        """The first try was reserved with the request; every further one is before it is made."""
+        if self._is_first:
+            self._is_first = False
+        else:
+            self._take(self._new_reservation(), choice)
+
+    def _take(self, reservation: UUID, choice: Choice) -> None:
+        services = self.running.services
+        spend.take(
+            services.database, self.running.feed.principal, reservation_id=reservation,
+            amount=self._worst_case(choice), purpose="turn", default_cap=services.default_cap,
+            expires_at=self.running.lease.until, now=services.clock(),
         )  # fmt: skip
 
+    def _new_reservation(self) -> UUID:
+        self.reserved.append(self.running.services.new_id(self.running.services.clock()))
+        return self.reserved[-1]
 
-def _stream(running: Running, assembled: Assembled, choices: list[Choice], attempts: list[Attempt]) -> Completed:
-    prompt = assembled.prompt
-    request = ModelRequest(choices[0].model, LONGEST_ANSWER, prompt.tools, prompt.system, prompt.messages)
-    services = running.services
-    seconds = running.seconds_left() - _SECONDS_KEPT
-    with running.stages.timed("model"):
-        parts = fallback.ask(
-            choices, services.models, request, seconds_left=seconds, sleep=services.sleep, jitter=services.jitter
+    def _worst_case(self, choice: Choice) -> Decimal:
+        read = sum(self.assembled.tokens_by_layer.values())
+        return prices.worst_case(choice.provider, choice.model, read, LONGEST_ANSWER, self.running.services.clock())
+
+    def _settle(self, tx: Transaction, calls: list[LlmCall]) -> None:
+        """Put what the tries cost in the place of what was reserved; last, since it holds the tenant's day."""
+        services = self.running.services
+        store.insert_llm_calls(tx, calls)
+        spent = sum(
+            (self._charged(attempt, call) for attempt, call in zip(self.attempts, calls, strict=True)), Decimal()
         )
-        for part in parts:
-            match part:
-                case TextDelta(text):
-                    running.feed.text(text)
-                case Reset():
-                    running.feed.add("text_reset", {})
-                case Attempt():
-                    attempts.append(part)
-                    _note_failure(running, part)
-                case Completed():
-                    return part
-    raise AssertionError("a stream ends with Completed or an error")
+        spend.settle(tx, self.reserved, spent, default_cap=services.default_cap, now=services.clock())
 
+    def _charged(self, attempt: Attempt, call: LlmCall) -> Decimal:
+        """A try that broke off after it had begun to answer is billed for what it read; one that never began is not."""
+        usage = Usage(call.input_tokens, call.output_tokens, call.cache_read_tokens, call.cache_write_tokens)
+        if attempt.outcome != "ok" and attempt.first_token_ms is not None:
+            return prices.worst_case(
+                attempt.provider, attempt.model, sum(self.assembled.tokens_by_layer.values()), 0, call.at
+            )
+        return prices.charged(attempt.provider, attempt.model, usage, call.at)
 
-def _note_failure(running: Running, attempt: Attempt) -> None:
-    """Say why a try failed: a status and a kind of error, never what was asked."""
-    if attempt.outcome != "ok":
-        log.warning(
-            "model_call_failed", turn_id=running.turn.id, provider=attempt.provider, model=attempt.model,
-            outcome=attempt.outcome, reason=attempt.problem,
-        )  # fmt: skip
+    def _note_failure(self, attempt: Attempt) -> None:
+        """Say why a try failed: a status and a kind of error, never what was asked."""
+        if attempt.outcome != "ok":
+            log.warning(
+                "model_call_failed", turn_id=self.running.turn.id, provider=attempt.provider, model=attempt.model,
+                outcome=attempt.outcome, reason=attempt.problem,
+            )  # fmt: skip
 
+    def _calls(self, usage: Usage) -> list[LlmCall]:
+        return [self._call(attempt, usage if attempt.outcome == "ok" else _NOTHING) for attempt in self.attempts]
 
-def _calls(
-    running: Running, step: int, assembled: Assembled, attempts: list[Attempt], usage: Usage | None
-) -> list[LlmCall]:
-    spent = [usage if usage and attempt.outcome == "ok" else Usage(0, 0, 0, 0) for attempt in attempts]
-    return [_call(running, step, assembled, attempt, used) for attempt, used in zip(attempts, spent, strict=True)]
-
-
-def _call(running: Running, step: int, assembled: Assembled, attempt: Attempt, usage: Usage) -> LlmCall:
-    now = running.services.clock()
-    return LlmCall(
-        id=running.services.new_id(now),
-        session_id=running.lease.id,
-        turn_id=running.turn.id,
-        step=step,
-        binding_id=running.lease.binding_id,
-        provider=attempt.provider,
-        model=attempt.model,
-        outcome=attempt.outcome,
-        input_tokens=usage.input_tokens,
-        output_tokens=usage.output_tokens,
-        cache_read_tokens=usage.cache_read_tokens,
-        cache_write_tokens=usage.cache_write_tokens,
-        tokens_by_layer=dict(assembled.tokens_by_layer),
-        cost_usd=prices.cost(attempt.provider, attempt.model, usage, now),
-        first_token_ms=attempt.first_token_ms,
-        latency_ms=attempt.latency_ms,
-        at=now,
-    )
-
-
-def _run_tool(running: Running, loaded: Loaded, step: int, request: ToolRequest) -> Call:
-    running.feed.add("tool_call", {"name": request.name})
-    services = running.services
-    context = ToolContext(
-        principal=loaded.principal, database=services.database, session_id=running.lease.id, turn_id=running.turn.id,
-        now=services.clock(), new_id=services.new_id, fence=running.lease.token,
-    )  # fmt: skip
-    with running.stages.timed("tools") as took:
-        result = run_named(context, request.name, request.arguments, loaded.tools, services.builtins)
-    running.feed.add("tool_result", {"name": request.name, "ok": result.ok})
-    call_id = services.new_id(context.now)
-    with running.feed.writing() as tx:
-        store.insert_tool_call(
-            tx, id=call_id, turn_id=running.turn.id, step=step, call_id=request.call_id, name=request.name,
-            arguments=request.arguments, writes=_writes(loaded, request.name), state="done" if result.ok else "failed",
-            idempotency_key=idempotency_key(running.turn.id, step, request.call_id), result=result.content,
-            code=result.code or None, latency_ms=took(), started_at=context.now, finished_at=services.clock(),
-        )  # fmt: skip
-    return Call(step, request.call_id, result.content)
-
-
-def idempotency_key(turn_id: UUID, step: int, call_id: str) -> str:
-    """One key per call that the model asked for, the same however often the turn is resumed."""
-    return f"{turn_id}:{step}:{call_id}"
-
-
-def _writes(loaded: Loaded, name: str) -> bool:
-    return any(tool.writes for tool in loaded.tools if tool.name == name)
+    def _call(self, attempt: Attempt, usage: Usage) -> LlmCall:
+        running, now = self.running, self.running.services.clock()
+        return LlmCall(
+            id=running.services.new_id(now),
+            session_id=running.lease.id,
+            turn_id=running.turn.id,
+            step=self.number,
+            binding_id=running.lease.binding_id,
+            provider=attempt.provider,
+            model=attempt.model,
+            outcome=attempt.outcome,
+            input_tokens=usage.input_tokens,
+            output_tokens=usage.output_tokens,
+            cache_read_tokens=usage.cache_read_tokens,
+            cache_write_tokens=usage.cache_write_tokens,
+            tokens_by_layer=dict(self.assembled.tokens_by_layer),
+            cost_usd=prices.cost(attempt.provider, attempt.model, usage, now),
+            first_token_ms=attempt.first_token_ms,
+            latency_ms=attempt.latency_ms,
+            at=now,
+        )

@@ -19,6 +19,8 @@ from parlour.turns.records import (
     NewMessage,
     OpenTurn,
     OwnSession,
+    ParkedTurn,
+    Place,
     Reader,
     Received,
     StepRow,
@@ -29,9 +31,9 @@ from parlour.turns.records import (
 SQL = Queries.beside(__file__)
 
 
-def take_lease(tx: Transaction, session_id: UUID, now: datetime, until: datetime) -> Lease | None:
-    """The session's lease, or None when somebody holds it or there is no such session."""
-    return tx.first(SQL["take_lease"], Lease, session_id=session_id, now=now, until=until)
+def take_lease(tx: Transaction, session_id: UUID, holder: UUID, now: datetime, until: datetime) -> Lease | None:
+    """The session's lease, or None when somebody else holds it or there is no such session."""
+    return tx.first(SQL["take_lease"], Lease, session_id=session_id, holder=holder, now=now, until=until)
 
 
 def held(tx: Transaction, session_id: UUID) -> Held | None:
@@ -39,10 +41,9 @@ def held(tx: Transaction, session_id: UUID) -> Held | None:
     return tx.first(SQL["lease_end"], Held, session_id=session_id)
 
 
-def fence(tx: Transaction, lease: Lease, events: int) -> int | None:
-    """The last of `events` numbers reserved for the feed, or None when the lease was lost."""
-    last: int | None = tx.value(SQL["fence"], session_id=lease.id, token=lease.token, events=events)
-    return last
+def fence(tx: Transaction, lease: Lease, last_event: int) -> bool:
+    """Whether the lease still holds; notes `last_event` as the number of the feed's newest event."""
+    return tx.run(SQL["fence"], session_id=lease.id, token=lease.token, last_event=last_event) > 0
 
 
 def release_lease(tx: Transaction, lease: Lease) -> None:
@@ -50,14 +51,21 @@ def release_lease(tx: Transaction, lease: Lease) -> None:
     tx.run(SQL["release_lease"], session_id=lease.id, token=lease.token)
 
 
-def begin_turn(tx: Transaction, session_id: UUID, turn_id: UUID, now: datetime) -> OpenTurn | None:
+def begin_turn(tx: Transaction, lease: Lease, turn_id: UUID, now: datetime) -> OpenTurn | None:
     """The session's open turn, or a new one over what is unanswered; None when there is nothing to answer."""
-    turn = tx.first(SQL["resume_turn"], OpenTurn, session_id=session_id)
+    turn = tx.first(SQL["resume_turn"], OpenTurn, session_id=lease.id, holder=lease.holder)
     if turn is None:
-        turn = tx.first(SQL["open_turn"], OpenTurn, session_id=session_id, turn_id=turn_id, now=now)
+        turn = tx.first(
+            SQL["open_turn"], OpenTurn, session_id=lease.id, turn_id=turn_id, holder=lease.holder, now=now
+        )  # fmt: skip
         if turn is not None:
-            tx.run(SQL["freeze_inputs"], session_id=session_id, turn_id=turn_id)
+            tx.run(SQL["freeze_inputs"], session_id=lease.id, turn_id=turn_id)
     return turn
+
+
+def refund_attempt(tx: Transaction, lease: Lease, turn_id: UUID) -> None:
+    """The attempt was no fault of the turn's; it does not count."""
+    tx.run(SQL["refund_attempt"], turn_id=turn_id, holder=lease.holder)
 
 
 def inputs(tx: Transaction, turn_id: UUID) -> list[Inbound]:
@@ -171,6 +179,26 @@ def finish_turn(
         session_id=lease.id, token=lease.token, turn_id=turn_id, state=state, degraded=degraded, problem=problem,
         stage_ms=stage_ms, now=now,
     )  # fmt: skip
+
+
+def insert_tool_result(tx: Transaction, *, turn_id: UUID, **fields: object) -> Place | None:
+    """Store what a tool call came to as a message of the session that asked; None when the turn is gone."""
+    return tx.first(SQL["insert_tool_result"], Place, turn_id=turn_id, **fields)
+
+
+def parked_turns(tx: Transaction, clearance: int, most: int) -> list[ParkedTurn]:
+    """Failed turns that wait for somebody, oldest first."""
+    return tx.all(SQL["parked_turns"], ParkedTurn, clearance=clearance, most=most)
+
+
+def redrive_turn(tx: Transaction, turn_id: UUID, now: datetime, due_at: datetime) -> Place | None:
+    """Unpark the turn's messages; None when it does not wait any more."""
+    return tx.first(SQL["redrive_turn"], Place, turn_id=turn_id, now=now, due_at=due_at)
+
+
+def dismiss_turn(tx: Transaction, turn_id: UUID, now: datetime) -> bool:
+    """Leave the turn as it is; False when it does not wait any more."""
+    return tx.run(SQL["dismiss_turn"], turn_id=turn_id, now=now) > 0
 
 
 def turn_views(

@@ -1,0 +1,179 @@
+"""What a step asked for is done: reads at once, effects once, heavy calls by the dispatcher."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from uuid import UUID
+
+from parlour.infra.errors import ModelError
+from parlour.infra.jsonable import JsonObject
+from parlour.infra.postgres import Transaction
+from parlour.tools import calls, effects
+from parlour.tools.arguments import check
+from parlour.tools.calls import WORKING, OpenCall, dispatch_message
+from parlour.tools.definition import Tool
+from parlour.tools.effects import Ended
+from parlour.tools.result import ToolResult, failed
+from parlour.tools.run import ToolContext, run_named
+from parlour.turns import store
+from parlour.turns.journal import Call, Journal, RunTools, ToolRequest
+from parlour.turns.load import Loaded
+from parlour.turns.running import SECONDS_KEPT, Running
+
+
+def idempotency_key(turn_id: UUID, step: int, call_id: str) -> str:
+    """One key per call that the model asked for, the same however often the turn is resumed."""
+    return f"{turn_id}:{step}:{call_id}"
+
+
+def run_tools(running: Running, loaded: Loaded, journal: Journal, step: RunTools) -> Journal:
+    """Run the requested tools one after the other, each result committed before the next begins.
+
+    An effect whose outcome nobody knows is not run again: the model is told, and a person decides.
+    """
+    done = [_act(running, loaded, step.number, request) for request in step.requests]
+    return replace(journal, calls=(*journal.calls, *done))
+
+
+def reserve_effects(
+    running: Running, loaded: Loaded, step: int, requests: Sequence[ToolRequest]
+) -> Callable[[Transaction], None]:
+    """How to reserve, in the transaction that completes the step, the effects that it asks for.
+
+    From then on they are known, and none is begun that is not.
+    """
+    now = running.services.clock()
+    wanted = [
+        (request, tool)
+        for request in requests
+        if (tool := _tool(loaded, request.name)) and tool.writes and not tool.heavy
+    ]
+    opened = [_open(running, step, request, now) for request, _ in wanted]
+    running.open_calls.update({(step, one.call_id): one for one in opened})
+
+    def reserve(tx: Transaction) -> None:
+        for one, (_, tool) in zip(opened, wanted, strict=True):
+            _reserve(tx, running, one, tool, None, now)
+
+    return reserve
+
+
+def _act(running: Running, loaded: Loaded, step: int, request: ToolRequest) -> Call:
+    running.feed.add("tool_call", {"name": request.name})
+    tool = _tool(loaded, request.name)
+    with running.stages.timed("tools") as took:
+        if tool is not None and tool.heavy:
+            result = _hand_over(running, step, request, tool)
+        elif tool is not None and tool.writes:
+            result = _effect(running, loaded, step, request, tool)
+        else:
+            result = _read(running, loaded, step, request, took)
+    return Call(step, request.call_id, result.content)
+
+
+def _read(running: Running, loaded: Loaded, step: int, request: ToolRequest, took: Callable[[], int]) -> ToolResult:
+    context = _context(running, loaded, step, request)
+    result = run_named(context, request.name, request.arguments, loaded.tools, running.services.endpoints)
+    _finished(running, step, request, result, context.now, took())
+    return result
+
+
+def _effect(running: Running, loaded: Loaded, step: int, request: ToolRequest, tool: Tool) -> ToolResult:
+    """Run the effect, or find out what became of it when an earlier worker had begun it."""
+    found = running.open_calls.get((step, request.call_id))
+    if found is None:
+        found = _open(running, step, request, running.services.clock())
+        running.feed.write(lambda tx: _reserve(tx, running, found, tool, None, found.started_at))
+    context = replace(_context(running, loaded, step, request), tool_call_id=found.id)
+    book = _TurnBook(running, found.id, request.name, context.now)
+    return effects.perform(context, tool, request.arguments, found.state, running.services.endpoints, book)
+
+
+def _hand_over(running: Running, step: int, request: ToolRequest, tool: Tool) -> ToolResult:
+    """Reserve a heavy call and send it to the dispatcher; its result comes as a message of its own.
+
+    When the message cannot be sent, the call is reserved all the same: the resumed turn or the sweep sends it.
+    """
+    now = running.services.clock()
+    try:
+        check(tool.schema, request.arguments)
+    except ModelError as error:
+        result = failed(error)
+        _finished(running, step, request, result, now, 0)
+        return result
+    opened = _open(running, step, request, now)
+    running.feed.add("tool_result", {"name": request.name, "ok": True, "working": True})
+    running.feed.write(lambda tx: _reserve(tx, running, opened, tool, WORKING, now))
+    running.services.tools.send([dispatch_message(running.feed.principal.tenant_id, opened.id)])
+    return ToolResult(True, WORKING)
+
+
+@dataclass(frozen=True, slots=True)
+class _TurnBook:
+    """Where a turn writes down the state of an effect: under its lease, so that a worker that was overtaken cannot."""
+
+    running: Running
+    call_id: UUID
+    name: str
+    since: datetime
+
+    def begin(self) -> None:
+        now = self.running.services.clock()
+        self.running.feed.write(lambda tx: calls.begin(tx, self.call_id, now))
+
+    def end(self, state: Ended, result: ToolResult) -> None:
+        now = self.running.services.clock()
+        took = max(0, round((now - self.since).total_seconds() * 1000))
+        self.running.feed.add("tool_result", {"name": self.name, "ok": result.ok})
+        self.running.feed.write(
+            lambda tx: calls.end(tx, self.call_id, state, result.content, result.code or None, took, now)
+        )
+
+
+def _finished(
+    running: Running, step: int, request: ToolRequest, result: ToolResult, since: datetime, took: int
+) -> None:
+    """Commit a call that changed nothing, with its result."""
+    services = running.services
+    running.feed.add("tool_result", {"name": request.name, "ok": result.ok})
+    row_id, now = services.new_id(since), services.clock()
+
+    def commit(tx: Transaction) -> None:
+        store.insert_tool_call(
+            tx, id=row_id, turn_id=running.turn.id, step=step, call_id=request.call_id, name=request.name,
+            arguments=request.arguments, writes=False, state="done" if result.ok else "failed",
+            idempotency_key=idempotency_key(running.turn.id, step, request.call_id), result=result.content,
+            code=result.code or None, latency_ms=took, started_at=since, finished_at=now,
+        )  # fmt: skip
+
+    running.feed.write(commit)
+
+
+def _open(running: Running, step: int, request: ToolRequest, now: datetime) -> OpenCall:
+    return OpenCall(
+        id=running.services.new_id(now), step=step, call_id=request.call_id, name=request.name,
+        arguments=request.arguments, state="reserved", heavy=False, started_at=now,
+    )  # fmt: skip
+
+
+def _reserve(
+    tx: Transaction, running: Running, one: OpenCall, tool: Tool, interim: JsonObject | None, now: datetime
+) -> None:
+    calls.reserve(
+        tx, id=one.id, turn_id=running.turn.id, step=one.step, call_id=one.call_id, tool=tool,
+        arguments=one.arguments, key=idempotency_key(running.turn.id, one.step, one.call_id), interim=interim, now=now,
+    )  # fmt: skip
+
+
+def _context(running: Running, loaded: Loaded, step: int, request: ToolRequest) -> ToolContext:
+    services = running.services
+    return ToolContext(
+        principal=loaded.principal, database=services.database, session_id=running.lease.id, turn_id=running.turn.id,
+        now=services.clock(), new_id=services.new_id, fence=running.lease.token,
+        idempotency_key=idempotency_key(running.turn.id, step, request.call_id),
+        seconds_left=lambda: running.seconds_left() - SECONDS_KEPT,
+    )  # fmt: skip
+
+
+def _tool(loaded: Loaded, name: str) -> Tool | None:
+    return next((tool for tool in loaded.tools if tool.name == name), None)

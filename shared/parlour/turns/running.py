@@ -1,0 +1,56 @@
+"""What turns run with, and one turn while it runs."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+
+from parlour.infra.ids import NewId
+from parlour.infra.postgres import Database
+from parlour.infra.queues import Queue
+from parlour.models.request import Model
+from parlour.tools.calls import OpenCall
+from parlour.tools.run import Endpoints
+from parlour.turns.events import Feed
+from parlour.turns.records import Inbound, Lease, OpenTurn
+from parlour.turns.timing import Stages
+
+SECONDS_KEPT = 5.0
+"""What models and tools leave of the invocation, so that a reply can still be committed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """What turns are run with: the ports, and the sources of time, ids and chance.
+
+    outbox, tools  the queues of the senders and of the dispatcher.
+    default_cap    US dollars a day for a tenant without a cap of its own.
+    """
+
+    database: Database
+    models: Mapping[str, Model]
+    endpoints: Endpoints
+    outbox: Queue
+    tools: Queue
+    default_cap: Decimal
+    clock: Callable[[], datetime]
+    new_id: NewId
+    sleep: Callable[[float], None]
+    jitter: Callable[[float, float], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """One turn while it runs, under its lease.
+
+    open_calls  effects that are reserved or begun and have no outcome yet, by step and the model's call id.
+    """
+
+    services: Services
+    lease: Lease
+    turn: OpenTurn
+    inputs: tuple[Inbound, ...]
+    feed: Feed
+    stages: Stages
+    seconds_left: Callable[[], float]
+    open_calls: dict[tuple[int, str], OpenCall] = field(default_factory=dict)
