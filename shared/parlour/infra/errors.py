@@ -3,17 +3,22 @@
     ParlourError
     ├── RetryError                    nobody: the queue delivers again
     │   ├── DatabaseUnavailable
+    │   ├── SchemaOutdated            the release is newer than the schema, for the minutes until it is migrated
     │   ├── QueueUnavailable
     │   ├── SecretUnavailable
     │   ├── ProviderUnavailable       a model or channel provider timed out, was busy or cut the line
-    │   └── LeaseHeld                 another worker is at it: a session's turn, or a long tool call
+    │   ├── LeaseHeld                 another worker is at it: a session's turn, or a long tool call
+    │   └── AnswersLater              a tool took the call and will call back
     ├── ModelError                    the model: told as {ok: false, code, retryable} and may try again
     │   ├── UnknownTool
     │   ├── ToolNotAvailable          it exists, but nothing of its kind can run here
     │   ├── InvalidArguments
     │   ├── ToolRefused               the tool's endpoint said no; it surely did nothing
     │   ├── ToolFailed
+    │   ├── ToolCancelled             somebody stopped it before it was done
+    │   ├── ToolTimedOut              it took longer than it may; it changes nothing, so nothing is in doubt
     │   └── OutcomeUnknown            nobody knows whether it was done; a person will find out
+    │       └── StillUnderWay         nobody waits for it any more, and it may yet be done
     ├── CallerError                   whoever called: a 4xx
     │   ├── InvalidRequest            422
     │   ├── MalformedPayload          400
@@ -69,6 +74,12 @@ class DatabaseUnavailable(RetryError):
     code = "database_unavailable"
 
 
+class SchemaOutdated(RetryError):
+    """The database's schema is older than this release: run the migrations. Until then the work is tried again."""
+
+    code = "schema_outdated"
+
+
 class QueueUnavailable(RetryError):
     """The queue did not accept the message; the work will be tried again."""
 
@@ -91,6 +102,12 @@ class LeaseHeld(RetryError):
     """Another worker is at this; the wake-up will come again."""
 
     code = "lease_held"
+
+
+class AnswersLater(RetryError):
+    """The tool took the call and will call back with the result."""
+
+    code = "answers_later"
 
 
 class ModelError(ParlourError):
@@ -127,6 +144,23 @@ class OutcomeUnknown(ModelError):
     """It is not known whether this was done. A person will find out: do not ask for it again, and tell the user so."""
 
     code = "outcome_unknown"
+
+
+class StillUnderWay(OutcomeUnknown):
+    """It took too long and may still be done. A person will find out: do not ask for it again, and tell the user so."""
+
+
+class ToolCancelled(ModelError):
+    """Somebody stopped this before it was done; do not ask for it again unless the user does."""
+
+    code = "cancelled"
+
+
+class ToolTimedOut(ModelError):
+    """The tool took too long and was given up; it may work when tried again."""
+
+    code = "timed_out"
+    retryable = True
 
 
 class ToolFailed(ModelError):

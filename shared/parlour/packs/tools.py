@@ -1,12 +1,13 @@
 """A pack's tool as the tools room knows it."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from parlour.packs.format import Tool
 from parlour.tools import definition
 
 
-def definition_of(name: str, tool: Tool) -> definition.Tool:
-    """The tool under its name, to be checked or measured."""
+def definition_of(name: str, tool: Tool, hosts: Sequence[str] = ()) -> definition.Tool:
+    """The tool under its name, to be checked or measured; `hosts` are those that its tenant lists."""
     said: dict[str, Any] = dict(tool)
-    return definition.Tool(name=name, schema=said.pop("parameters"), **said)
+    return definition.Tool(name=name, schema=said.pop("parameters"), hosts=hosts, **said)

@@ -1,12 +1,13 @@
 """Running one tool call: checked first, and never the reason why a turn breaks.
 
-Only reads run. What changes something outside the turn needs an effect (reserved, run once, recorded); such
-tools are refused when a pack is applied, and here too.
+What changes something outside the turn is an effect (`effects.perform`); here reads run.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Protocol
 from uuid import UUID
 
 from parlour.infra import log
@@ -16,14 +17,27 @@ from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database
 from parlour.principal import Principal
 from parlour.tools.arguments import check
-from parlour.tools.definition import BUILT_IN, Tool
+from parlour.tools.definition import Tool
+from parlour.tools.line import Line
 from parlour.tools.registry import find
 from parlour.tools.result import ToolResult, failed, succeeded
 
 
+def _unlimited() -> float:
+    return math.inf
+
+
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """For whom and where a tool runs. `fence` is the token of the lease that the turn holds."""
+    """For whom and where a tool runs.
+
+    fence            the token of the lease that the turn holds.
+    idempotency_key  the same however often one call is tried; endpoints are told it.
+    seconds_left     how long the invocation has still to live.
+    tool_call_id     the call's row, which endpoints are told for their logs.
+    callback_url     where a tool that answers later sends its result; empty: it has to answer at once.
+    line             how whoever gives the call up ends it.
+    """
 
     principal: Principal
     database: Database
@@ -32,44 +46,79 @@ class ToolContext:
     now: datetime
     new_id: NewId
     fence: int
+    idempotency_key: str = ""
+    seconds_left: Callable[[], float] = _unlimited
+    tool_call_id: UUID | None = None
+    callback_url: str = ""
+    line: Line = field(default_factory=Line)
 
 
 type Builtin = Callable[[ToolContext, JsonObject], JsonObject]
 """A tool of Parlour's own: arguments (already checked) to an answer; raises ModelError to tell the model why not."""
 
+type BuiltinLookup = Callable[[ToolContext], JsonObject | None]
+"""What became of the call with `context.idempotency_key`; None: it was not done and will not be."""
+
+
+class Endpoint(Protocol):
+    """How tools of one scheme are reached."""
+
+    def call(self, context: ToolContext, tool: Tool, arguments: JsonObject, /) -> JsonObject:
+        """The tool's answer. ModelError: surely not done; OutcomeUnknown: it may have been done (StillUnderWay: or
+        may yet be); AnswersLater: it took the call and will call back."""
+
+    def lookup(self, context: ToolContext, tool: Tool, /) -> JsonObject | None:
+        """What became of the call with `context.idempotency_key`; None: it was not done and will not be.
+        OutcomeUnknown when nobody can tell."""
+
+
+type Endpoints = Mapping[str, Endpoint]
+"""By scheme: python, https, http."""
+
+
+def endpoint_of(tool: Tool, endpoints: Endpoints) -> Endpoint:
+    """How the tool is reached; ToolNotAvailable when this deployment has no such way."""
+    if (endpoint := endpoints.get(tool.scheme)) is None:
+        raise ToolNotAvailable(f"{tool.name} cannot be reached from here; answer without it")
+    return endpoint
+
 
 def run_named(
-    context: ToolContext, name: str, arguments: JsonObject, tools: Sequence[Tool], builtins: Mapping[str, Builtin]
+    context: ToolContext, name: str, arguments: JsonObject, tools: Sequence[Tool], endpoints: Endpoints
 ) -> ToolResult:
-    """Run the call a model asked for by name; an unknown name is answered like any other mistake."""
+    """Run the read a model asked for by name; an unknown name is answered like any other mistake."""
     try:
         tool = find(tools, name)
     except ModelError as error:
         return failed(error)
-    return run_tool(context, tool, arguments, builtins)
+    return run_tool(context, tool, arguments, endpoints)
 
 
-def run_tool(context: ToolContext, tool: Tool, arguments: JsonObject, builtins: Mapping[str, Builtin]) -> ToolResult:
+def run_tool(context: ToolContext, tool: Tool, arguments: JsonObject, endpoints: Endpoints) -> ToolResult:
     """Check the arguments and run the tool; a mistake or a failure becomes a result that the model can act on.
 
     RetryError (the database is away, say) and LeaseLost go through: they concern the whole turn.
     """
     try:
-        return succeeded(_call(context, tool, arguments, builtins))
+        return succeeded(_call(context, tool, arguments, endpoints))
     except ModelError as error:
         log.info("tool_refused", tool=tool.name, code=error.code, turn_id=context.turn_id)
         return failed(error)
     except (RetryError, LeaseLost):
         raise
     except Exception as error:  # noqa: BLE001 - whatever a tool does wrong, the conversation goes on
-        log.error("tool_failed", error, tool=tool.name, turn_id=context.turn_id)
-        log.count("ToolFailed")
-        return failed(ToolFailed())
+        return failed(broken(context, tool, error))
 
 
-def _call(context: ToolContext, tool: Tool, arguments: JsonObject, builtins: Mapping[str, Builtin]) -> JsonObject:
+def broken(context: ToolContext, tool: Tool, problem: Exception) -> ToolFailed:
+    """What the model is told of a tool that broke unforeseen; why it did is for the log alone."""
+    log.error("tool_failed", problem, tool=tool.name, turn_id=context.turn_id)
+    log.count("ToolFailed")
+    return ToolFailed()
+
+
+def _call(context: ToolContext, tool: Tool, arguments: JsonObject, endpoints: Endpoints) -> JsonObject:
     if not tool.is_read:
         raise ToolNotAvailable(f"{tool.name} cannot be used yet; answer without it")
     check(tool.schema, arguments)
-    builtin = builtins[tool.endpoint.removeprefix(BUILT_IN)]
-    return builtin(context, arguments)
+    return endpoint_of(tool, endpoints).call(context, tool, arguments)

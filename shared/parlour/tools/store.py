@@ -1,13 +1,98 @@
 """The room's only way to the database."""
 
 from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID
 
+from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Queries
 from parlour.tools.definition import Tool
+from parlour.tools.records import Call, OpenCall, UnknownCall
 
 SQL = Queries.beside(__file__)
 
 
 def tools(tx: Transaction, names: Sequence[str]) -> list[Tool]:
     return tx.all(SQL["tools"], Tool, names=list(names))
+
+
+def reserve(tx: Transaction, **fields: object) -> None:
+    tx.run(SQL["reserve"], **fields)
+
+
+def begin(tx: Transaction, call_id: UUID) -> None:
+    tx.run(SQL["begin"], id=call_id)
+
+
+def end(tx: Transaction, **fields: object) -> None:
+    tx.run(SQL["end"], **fields)
+
+
+def give_up(tx: Transaction, turn_id: UUID, unknown: JsonObject, cancelled: JsonObject, now: datetime) -> int:
+    """How many calls became unknown."""
+    return int(tx.value(SQL["give_up"], turn_id=turn_id, unknown=unknown, cancelled=cancelled, now=now) or 0)
+
+
+def unfinished(tx: Transaction, turn_id: UUID) -> list[OpenCall]:
+    return tx.all(SQL["unfinished"], OpenCall, turn_id=turn_id)
+
+
+def undispatched(tx: Transaction, turn_id: UUID) -> list[UUID]:
+    return [row.id for row in tx.all(SQL["undispatched"], _Id, turn_id=turn_id)]
+
+
+def call(tx: Transaction, call_id: UUID) -> Call | None:
+    return tx.first(SQL["call"], Call, id=call_id)
+
+
+def take(tx: Transaction, call_id: UUID, run: int, until: datetime, now: datetime) -> int | None:
+    """The new token; None when the call is somebody else's or has ended."""
+    return tx.value(SQL["take"], id=call_id, run=run, until=until, now=now)  # type: ignore[no-any-return]
+
+
+def begin_run(tx: Transaction, call_id: UUID, run: int) -> bool:
+    """Whether this run is still the call's."""
+    return tx.run(SQL["begin_run"], id=call_id, run=run) == 1
+
+
+def end_run(tx: Transaction, **fields: object) -> bool:
+    """Whether this run was still the call's."""
+    return tx.value(SQL["end_run"], **fields) is not None
+
+
+def taken(tx: Transaction, call_id: UUID, run: int, until: datetime) -> bool:
+    """Whether the call was still running."""
+    return tx.run(SQL["taken"], id=call_id, run=run, until=until) == 1
+
+
+def called_back(tx: Transaction, **fields: object) -> bool:
+    """Whether the word counted."""
+    return tx.value(SQL["called_back"], **fields) is not None
+
+
+def cancelled(tx: Transaction, call_id: UUID, run: int) -> bool:
+    return bool(tx.value(SQL["cancelled"], id=call_id, run=run))
+
+
+def unknown(tx: Transaction, most: int) -> list[UnknownCall]:
+    return tx.all(SQL["unknown"], UnknownCall, most=most)
+
+
+def resolve_done(tx: Transaction, call_id: UUID, result: JsonObject, by: str, now: datetime) -> bool:
+    return tx.value(SQL["resolve_done"], id=call_id, result=result, by=by, now=now) is not None
+
+
+def resolve_again(tx: Transaction, call_id: UUID, by: str, due_at: datetime, now: datetime) -> bool:
+    return tx.value(SQL["resolve_again"], id=call_id, by=by, due_at=due_at, now=now) is not None
+
+
+def cancel(tx: Transaction, call_id: UUID, now: datetime) -> bool:
+    return tx.value(SQL["cancel"], id=call_id, now=now) is not None
+
+
+class _Id:
+    """A row of one id."""
+
+    def __init__(self, id: UUID) -> None:  # noqa: A002 - the column's name
+        self.id = id

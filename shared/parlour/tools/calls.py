@@ -1,0 +1,176 @@
+"""The rows of tool calls: reserved by a turn, carried out by it or by the dispatcher, settled by a person."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Literal
+from uuid import UUID
+
+from parlour.infra.errors import Conflict, Forbidden, MalformedPayload, NotFound, OutcomeUnknown, ToolCancelled
+from parlour.infra.jsonable import JsonObject
+from parlour.infra.postgres import Transaction
+from parlour.infra.queues import QueueMessage
+from parlour.infra.work_due import GRACE
+from parlour.principal import Principal
+from parlour.tools import store
+from parlour.tools.definition import Tool
+from parlour.tools.records import Call, EndedCall, OpenCall, UnknownCall
+from parlour.tools.result import failed
+
+__all__ = [
+    "WORKING",
+    "EndedCall",
+    "OpenCall",
+    "UnknownCall",
+    "begin",
+    "cancel",
+    "dispatch_message",
+    "end",
+    "give_up",
+    "read_message",
+    "reserve",
+    "resolve",
+    "undispatched",
+    "unfinished",
+    "unknown",
+]  # fmt: skip
+
+WORKING: JsonObject = {
+    "ok": True,
+    "status": "working",
+    "message": "This takes a while. Tell the user that it is being worked on and that you will report back; the result "
+    "comes by itself, so do not ask for it again.",
+}
+"""What the model is told at once of a heavy call."""
+
+_DONE_BY_WORD: JsonObject = {"ok": True, "status": "done", "message": "A person found out that this was done."}
+
+
+def reserve(
+    tx: Transaction,
+    *,
+    id: UUID,  # noqa: A002 - the column's name
+    turn_id: UUID,
+    step: int,
+    call_id: str,
+    tool: Tool,
+    arguments: JsonObject,
+    key: str,
+    interim: JsonObject | None,
+    now: datetime,
+) -> None:
+    """Write down that a committed step asked for this call; nothing is written twice for one `key`.
+
+    With `interim`, what the model is told at once, the call is the dispatcher's, and the sweep looks after it.
+    """
+    store.reserve(
+        tx, id=id, turn_id=turn_id, step=step, call_id=call_id, name=tool.name, arguments=arguments,
+        writes=tool.writes, idempotency_key=key, interim=interim, due_at=now + GRACE, now=now,
+    )  # fmt: skip
+
+
+def begin(tx: Transaction, id: UUID, now: datetime) -> None:  # noqa: A002, ARG001 - the time of a start is not kept
+    """The turn is about to call the endpoint. Doing it twice is doing it once."""
+    store.begin(tx, id)
+
+
+def end(
+    tx: Transaction,
+    id: UUID,  # noqa: A002 - the column's name
+    state: Literal["done", "failed", "unknown"],
+    result: JsonObject,
+    code: str | None,
+    latency_ms: int,
+    now: datetime,
+) -> None:
+    """What the turn's own call came to; one that has ended stays as it is."""
+    store.end(tx, id=id, state=state, result=result, code=code or None, latency_ms=latency_ms, now=now)
+
+
+def give_up(tx: Transaction, turn_id: UUID, now: datetime) -> int:
+    """The turn is given up: what it had begun and has no outcome of is unknown, what it had not begun never will be.
+    How many became unknown. Heavy calls are the dispatcher's and go on."""
+    return store.give_up(tx, turn_id, failed(OutcomeUnknown()).content, failed(ToolCancelled()).content, now)
+
+
+def unfinished(tx: Transaction, turn_id: UUID) -> list[OpenCall]:
+    """The calls that a turn carries out itself and has no outcome of, in order."""
+    return store.unfinished(tx, turn_id)
+
+
+def undispatched(tx: Transaction, turn_id: UUID) -> list[UUID]:
+    """The calls of a turn that the dispatcher has not taken up: to be sent again."""
+    return store.undispatched(tx, turn_id)
+
+
+def dispatch_message(tenant_id: UUID, tool_call_id: UUID, attempt: int = 0) -> QueueMessage:
+    """What wakes the dispatcher for a call; `attempt` tells one waking from another within five minutes."""
+    body: JsonObject = {"tenant_id": str(tenant_id), "tool_call_id": str(tool_call_id)}
+    return QueueMessage(body, str(tool_call_id), f"{tool_call_id}:{attempt}")
+
+
+def read_message(body: Mapping[str, object]) -> tuple[UUID, UUID]:
+    """Tenant and call of a dispatcher's message; MalformedPayload when it is something else."""
+    try:
+        return UUID(str(body["tenant_id"])), UUID(str(body["tool_call_id"]))
+    except (KeyError, ValueError):
+        raise MalformedPayload('a tool call is {"tenant_id": uuid, "tool_call_id": uuid}') from None
+
+
+def unknown(principal: Principal, tx: Transaction, most: int) -> list[UnknownCall]:
+    """The calls of which nobody knows whether they were done, the oldest first. Needs viewer."""
+    _require(principal, "viewer")
+    return store.unknown(tx, most)
+
+
+def resolve(
+    principal: Principal, tx: Transaction, call_id: UUID, how: Literal["done", "run_again"], now: datetime
+) -> EndedCall | None:
+    """A person has found out: it was done (the ended call comes back, to be told to the conversation), or it is to be
+    run again under the same key (None: send `dispatch_message`). Needs admin; the caller audits.
+
+    Raises NotFound, and Conflict when the call's outcome is not unknown any more.
+    """
+    _require(principal, "admin")
+    if how == "done":
+        changed = store.resolve_done(tx, call_id, _DONE_BY_WORD, principal.name, now)
+    else:
+        changed = store.resolve_again(tx, call_id, principal.name, now + GRACE, now)
+    call = _found(tx, call_id)
+    if not changed:
+        raise Conflict("this call is not in doubt any more; read the list again")
+    return call.ended() if how == "done" else None
+
+
+def cancel(principal: Principal, tx: Transaction, call_id: UUID, now: datetime) -> EndedCall | None:
+    """Stop a long call. The ended call comes back when nobody is at it; None when its dispatcher has to notice,
+    which takes about a second. Needs admin; the caller audits.
+
+    A write that the tool has taken and not answered cannot be called off: its outcome is unknown from now on.
+    Raises NotFound, and Conflict when the call has ended or is the turn's own.
+    """
+    _require(principal, "admin")
+    if not store.cancel(tx, call_id, now):
+        _found(tx, call_id)
+        raise Conflict("this call has ended, or is too short to be stopped")
+    call = _found(tx, call_id)
+    if call.state == "running" and not call.is_taken:
+        return None
+    in_doubt = call.writes and call.is_taken
+    result = failed(OutcomeUnknown() if in_doubt else ToolCancelled())
+    store.end_run(
+        tx, id=call.id, run=call.run, state="unknown" if in_doubt else "failed", result=result.content,
+        code=ToolCancelled.code, latency_ms=None, now=now,
+    )  # fmt: skip
+    return _found(tx, call_id).ended()
+
+
+def _found(tx: Transaction, call_id: UUID) -> Call:
+    call = store.call(tx, call_id)
+    if call is None:
+        raise NotFound("there is no such tool call")
+    return call
+
+
+def _require(principal: Principal, role: str) -> None:
+    if not principal.has(role):
+        raise Forbidden(f"this needs the role {role}; ask an administrator of the tenant for it")

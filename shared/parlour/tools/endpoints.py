@@ -1,0 +1,28 @@
+"""How tools are reached: functions of Parlour's own."""
+
+from collections.abc import Mapping
+
+from parlour.infra.errors import OutcomeUnknown
+from parlour.infra.jsonable import JsonObject
+from parlour.tools.definition import BUILT_IN, Tool
+from parlour.tools.run import Builtin, BuiltinLookup, Endpoint, Endpoints, ToolContext
+
+__all__ = ["Endpoint", "Endpoints", "PythonEndpoint"]
+
+
+class PythonEndpoint:
+    """Tools that are functions in this process, and the functions that tell what became of their calls."""
+
+    def __init__(self, builtins: Mapping[str, Builtin], lookups: Mapping[str, BuiltinLookup] | None = None) -> None:
+        self._builtins = builtins
+        self._lookups = lookups or {}
+
+    def call(self, context: ToolContext, tool: Tool, arguments: JsonObject, /) -> JsonObject:
+        """The function's answer, or whatever it raises."""
+        return self._builtins[tool.endpoint.removeprefix(BUILT_IN)](context, arguments)
+
+    def lookup(self, context: ToolContext, tool: Tool, /) -> JsonObject | None:
+        """What its registered lookup says."""
+        if (look := self._lookups.get((tool.lookup or "").removeprefix(BUILT_IN))) is None:
+            raise OutcomeUnknown
+        return look(context)

@@ -1,0 +1,101 @@
+"""Rows of the room. Pure."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+from uuid import UUID
+
+from parlour.infra.jsonable import JsonObject
+
+type State = Literal["reserved", "running", "done", "failed", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class OpenCall:
+    """A call of a turn that the turn itself carries out and has no outcome of."""
+
+    id: UUID
+    step: int
+    call_id: str
+    name: str
+    arguments: JsonObject
+    state: Literal["reserved", "running"]
+    heavy: bool
+    started_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class EndedCall:
+    """A call that ended off the turn's path. `run` grows when it is settled anew: each run is told of once."""
+
+    id: UUID
+    turn_id: UUID
+    session_id: UUID
+    name: str
+    arguments: JsonObject
+    state: Literal["done", "failed", "unknown"]
+    result: JsonObject
+    run: int
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownCall:
+    """A call of which nobody knows whether it was done, as a person is shown it."""
+
+    id: UUID
+    turn_id: UUID
+    session_id: UUID
+    name: str
+    arguments: JsonObject
+    code: str | None
+    result: JsonObject
+    runs: int
+    started_at: datetime
+    finished_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call as the dispatcher takes it up.
+
+    until      when whoever runs it is given up; or, once the tool took it (`is_taken`), when its result is
+    run        names this run; whoever writes the outcome says it
+    user_id, clearance   for whom the conversation is
+    fence      the session's lease token at this moment
+    """
+
+    id: UUID
+    turn_id: UUID
+    session_id: UUID
+    name: str
+    arguments: JsonObject
+    writes: bool
+    state: State
+    idempotency_key: str
+    result: JsonObject | None
+    code: str | None
+    run: int
+    run_until: datetime | None
+    cancelled_at: datetime | None
+    started_at: datetime
+    user_id: UUID
+    clearance: int
+    fence: int
+
+    @property
+    def is_taken(self) -> bool:
+        """Whether the tool took the call and answers later: no worker is at it."""
+        return self.state == "running" and self.code == TAKEN
+
+    def ended(self) -> EndedCall | None:
+        """The call as it ended, if it did."""
+        if self.state not in {"done", "failed", "unknown"}:
+            return None
+        return EndedCall(
+            self.id, self.turn_id, self.session_id, self.name, self.arguments,
+            self.state, self.result or {}, self.run,
+        )  # fmt: skip
+
+
+TAKEN = "taken"
+"""The code of a running call that the tool took and answers later."""
