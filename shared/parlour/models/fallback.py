@@ -27,6 +27,7 @@ def ask(
     seconds_left: float,
     sleep: Callable[[float], None],
     jitter: Callable[[float, float], float],
+    admit: Callable[[Choice], None] = lambda _: None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[AnyPart]:
     """Stream an answer from the first of `choices` that gives one; `request.model` is replaced by the choice's.
@@ -34,7 +35,8 @@ def ask(
     Every try yields an Attempt; the one that succeeds just before its Completed, which is always the last part.
     When text was streamed by a try that then failed, a Reset follows its Attempt. ProviderUnavailable is tried
     once more after a pause (`jitter` picks its length between two bounds, like `random.uniform`); ProviderRejected
-    goes on to the next choice at once.
+    goes on to the next choice at once. `admit` is called before every try, with what is about to be asked; what it
+    raises ends the asking.
 
     Raises ProviderUnavailable when nobody answered or the time ran out, ProviderRejected when all refused.
     """
@@ -46,6 +48,7 @@ def ask(
                 sleep(jitter(*RETRY_PAUSE))
             if deadline - clock() < LEAST_SECONDS:
                 raise ProviderUnavailable("too little time is left to ask a model; the turn will be tried again")
+            admit(choice)
             failure = yield from _try(choice, providers.get(choice.provider), request, deadline, clock)
             if failure is None:
                 return

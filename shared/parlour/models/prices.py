@@ -1,7 +1,11 @@
-"""What a call costs, in US dollars, by the price list that ships with genai-prices; nothing is fetched at run time."""
+"""What a call costs, in US dollars, by the price list that ships with genai-prices; nothing is fetched at run time.
+
+Where an amount is needed and the list does not know the model, the model counts as dear: at the highest price of any
+model of its provider, or of any provider that Parlour speaks to when the list does not know the provider either.
+"""
 
 import functools
-from datetime import datetime
+from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -15,10 +19,34 @@ if TYPE_CHECKING:
 _LISTED_AS = {"bedrock": "aws", "gemini": "google"}
 """Where the price list calls a provider by another name than routing does."""
 
+_SPOKEN_TO = ("anthropic", "aws", "google")
+"""Whose dearest model stands for a provider that the price list does not know."""
+
+_MILLION = 1_000_000
+
 
 def preload() -> None:
     """Import the price list; it takes a quarter of a second."""
     import genai_prices.data  # noqa: F401, PLC0415
+
+
+def worst_case(provider: str, model: str, input_tokens: int, max_tokens: int, at: datetime) -> Decimal:
+    """The most that one call can cost: all of the input at the dearest rate that can apply, and the longest answer.
+
+    The dearest rate is that of writing to the prompt cache, where there is one. A model of unknown price is dear.
+    """
+    written = Usage(0, max_tokens, cache_write_tokens=input_tokens)
+    return max(charged(provider, model, usage, at) for usage in (written, Usage(input_tokens, max_tokens)))
+
+
+def charged(provider: str, model: str, usage: Usage, at: datetime) -> Decimal:
+    """What a call counts for against the cap: its cost, and a model of unknown price is dear."""
+    known = cost(provider, model, usage, at)
+    if known is not None:
+        return known
+    each_input, each_output = _dearest(_LISTED_AS.get(provider, provider), at.astimezone(UTC).date())
+    read = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
+    return each_input * read + each_output * usage.output_tokens
 
 
 def cost(provider: str, model: str, usage: Usage, at: datetime) -> Decimal | None:
@@ -50,6 +78,31 @@ def _listed(usage: Usage) -> "genai_prices.Usage":
         cache_write_tokens=usage.cache_write_tokens,
         output_tokens=usage.output_tokens,
     )
+
+
+@functools.lru_cache(maxsize=32)
+def _dearest(listed_provider: str, day: date) -> tuple[Decimal, Decimal]:
+    """The highest price of one input token and the highest of one output token, each of any model."""
+    from genai_prices.data import providers  # noqa: PLC0415
+
+    at = datetime.combine(day, time(), UTC)
+    known = {provider.id: provider for provider in providers}
+    chosen = [listed_provider] if listed_provider in known else _SPOKEN_TO
+    prices = [model.get_prices(at) for name in chosen for model in known[name].models]
+    return max(map(_each_input, prices)), max(map(_each_output, prices))
+
+
+def _each_input(price: "genai_prices.types.ModelPrice") -> Decimal:
+    return max(_total(price, Usage(_MILLION, 0)), _total(price, Usage(0, 0, cache_write_tokens=_MILLION))) / _MILLION
+
+
+def _each_output(price: "genai_prices.types.ModelPrice") -> Decimal:
+    """With a long prompt, since that may make the answer dearer."""
+    return (_total(price, Usage(_MILLION, _MILLION)) - _total(price, Usage(_MILLION, 0))) / _MILLION
+
+
+def _total(price: "genai_prices.types.ModelPrice", usage: Usage) -> Decimal:
+    return price.calc_price(_listed(usage))["total_price"]
 
 
 @functools.cache

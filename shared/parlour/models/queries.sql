@@ -1,0 +1,71 @@
+-- What model calls may cost a tenant in a day, and what they did.
+
+-- name: hold_day
+-- Lock the tenant's row of a day, making it when it is the first call; the condition that never holds leaves it as it is.
+INSERT INTO spend_days (tenant_id, day)
+VALUES (current_tenant(), %(day)s)
+ON CONFLICT (tenant_id, day) DO UPDATE SET spent_usd = spend_days.spent_usd WHERE false;
+
+-- name: reserve
+-- Reserve an amount if it fits under the cap, and say what there was: only while the day is held, and in a statement
+-- of its own, so that it sees what whoever held the day before has committed. Repeated, it reserves once.
+WITH room AS (
+    SELECT t.spend_stopped_at IS NOT NULL AS stopped, COALESCE(t.daily_cap_usd, %(default_cap)s) AS cap,
+           d.spent_usd AS spent,
+           COALESCE((SELECT sum(r.amount_usd) FROM spend_reservations r
+                      WHERE r.tenant_id = t.tenant_id AND r.day = d.day AND r.expires_at > %(now)s
+                        AND r.id <> %(id)s), 0) AS reserved
+      FROM tenants t
+      JOIN spend_days d ON d.tenant_id = t.tenant_id AND d.day = %(day)s
+), taken AS (
+    INSERT INTO spend_reservations (tenant_id, id, day, purpose, amount_usd, expires_at)
+    SELECT current_tenant(), %(id)s, %(day)s, %(purpose)s, %(amount)s, %(expires_at)s
+      FROM room
+     WHERE NOT stopped AND (%(amount)s = 0 OR spent + reserved + %(amount)s <= cap)
+    ON CONFLICT (tenant_id, id) DO UPDATE SET expires_at = EXCLUDED.expires_at
+    RETURNING id
+)
+SELECT stopped, cap, spent, reserved, EXISTS (SELECT FROM taken) AS taken FROM room;
+
+-- name: settle
+-- Put what was spent in the place of its reservations, on the day of the last one; nothing when they are gone already.
+-- Reservations that nobody settled are cleared away long after they stopped counting.
+WITH gone AS (
+    DELETE FROM spend_reservations WHERE id = ANY(%(ids)s) RETURNING day
+), forgotten AS (
+    DELETE FROM spend_reservations WHERE expires_at <= %(forgotten_before)s AND id <> ALL(%(ids)s)
+)
+UPDATE spend_days d
+   SET spent_usd = d.spent_usd + %(spent)s
+  FROM tenants t
+ WHERE t.tenant_id = d.tenant_id AND d.day = (SELECT max(day) FROM gone)
+RETURNING d.tenant_id, d.day, d.spent_usd AS spent, COALESCE(t.daily_cap_usd, %(default_cap)s) AS cap, d.warned_percent AS warned;
+
+-- name: warned
+-- People were told that this share of the day's cap is spent; nothing when they had been.
+UPDATE spend_days SET warned_percent = %(percent)s WHERE day = %(day)s AND warned_percent < %(percent)s;
+
+-- name: spend_today
+-- The day's spend against the cap, what is reserved at the moment, and whether model calls are switched off.
+SELECT COALESCE(d.spent_usd, 0) AS spent,
+       COALESCE((SELECT sum(r.amount_usd) FROM spend_reservations r
+                  WHERE r.tenant_id = t.tenant_id AND r.day = %(day)s AND r.expires_at > %(now)s), 0) AS reserved,
+       COALESCE(t.daily_cap_usd, %(default_cap)s) AS cap, t.daily_cap_usd AS own_cap,
+       t.spend_stopped_at AS stopped_at, t.spend_stopped_by AS stopped_by, COALESCE(d.warned_percent, 0) AS warned
+  FROM tenants t
+  LEFT JOIN spend_days d ON d.tenant_id = t.tenant_id AND d.day = %(day)s;
+
+-- name: stop_spend
+-- Switch the tenant's model calls off; nothing when they are.
+UPDATE tenants SET spend_stopped_at = %(now)s, spend_stopped_by = %(by)s
+ WHERE tenant_id = current_tenant() AND spend_stopped_at IS NULL;
+
+-- name: resume_spend
+-- Switch them on again; nothing when they are.
+UPDATE tenants SET spend_stopped_at = NULL, spend_stopped_by = NULL
+ WHERE tenant_id = current_tenant() AND spend_stopped_at IS NOT NULL;
+
+-- name: set_cap
+-- Give the tenant a daily cap of its own, or the deployment's again; nothing when that is what it has.
+UPDATE tenants SET daily_cap_usd = %(usd)s, updated_at = %(now)s
+ WHERE tenant_id = current_tenant() AND daily_cap_usd IS DISTINCT FROM %(usd)s;

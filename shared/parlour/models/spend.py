@@ -1,0 +1,188 @@
+"""What model calls may cost a tenant in a day: every call reserves its worst case first and settles what it cost after.
+
+A day is UTC's, and a reservation belongs to the day on which it was made. It counts until it is settled or has
+expired, whichever comes first, so a worker that was killed holds nothing back for longer than its lease.
+What is spent and what is reserved never exceed the cap together; a call that costs nothing needs no room under it.
+"""
+
+from collections.abc import Sequence
+from datetime import UTC, date, datetime, timedelta
+from decimal import ROUND_UP, Decimal
+from uuid import UUID
+
+from parlour.infra import log
+from parlour.infra.errors import Forbidden, InvalidRequest, NotFound, SpendRefused
+from parlour.infra.postgres import Database, Transaction
+from parlour.models import store
+from parlour.models.store import Settled, SpendToday
+from parlour.principal import Principal
+
+__all__ = ["SpendToday", "check_cap", "reserve", "resume", "set_cap", "settle", "stop", "take", "today"]
+
+WARNINGS = (50, 80, 100)
+"""Percent of the cap; people are told of each once a day. A call refused for the cap counts as 100."""
+
+HIGHEST_CAP = Decimal(10000000)
+"""US dollars a day: more is a slip of the finger."""
+
+_SMALLEST = Decimal("0.00000001")
+"""What the database keeps of a dollar; amounts are rounded up to it."""
+
+_KEPT = timedelta(days=2)
+"""How long an expired reservation is kept, so that a call that ends late can still be settled."""
+
+
+def reserve(
+    tx: Transaction,
+    *,
+    reservation_id: UUID,
+    amount: Decimal,
+    purpose: str,
+    default_cap: Decimal,
+    expires_at: datetime,
+    now: datetime,
+) -> None:
+    """Set `amount` US dollars aside for one call until it is settled or `expires_at` has come.
+
+    default_cap  of the deployment; a tenant's own goes before it.
+    purpose      what the call is for, as in its row of llm_calls.
+
+    The same reservation made twice is made once. Raises SpendRefused, and nothing is reserved, when the cap leaves
+    no room or model calls are switched off.
+    """
+    room = store.reserve(
+        tx, reservation_id=reservation_id, day=_day(now), purpose=purpose, amount=_rounded(amount),
+        default_cap=default_cap, expires_at=expires_at, now=now,
+    )  # fmt: skip
+    if room is None:
+        raise NotFound("there is no such tenant")
+    if room.stopped:
+        log.warning("spend_refused", reason="stopped", purpose=purpose)
+        raise SpendRefused("model calls are switched off for this tenant; switch them on again")
+    if not room.taken:
+        log.warning(
+            "spend_refused", reason="cap", purpose=purpose, cap_usd=float(room.cap), spent_usd=float(room.spent),
+            reserved_usd=float(room.reserved), amount_usd=float(amount),
+        )  # fmt: skip
+        raise SpendRefused
+
+
+def take(
+    database: Database,
+    principal: Principal,
+    *,
+    reservation_id: UUID,
+    amount: Decimal,
+    purpose: str,
+    default_cap: Decimal,
+    expires_at: datetime,
+    now: datetime,
+) -> None:
+    """`reserve` in a transaction of its own; a refusal for the cap is told people, once a day."""
+    try:
+        database.run(
+            principal,
+            lambda tx: reserve(
+                tx, reservation_id=reservation_id, amount=amount, purpose=purpose, default_cap=default_cap,
+                expires_at=expires_at, now=now,
+            ),
+        )  # fmt: skip
+    except SpendRefused:
+        database.run(principal, lambda tx: _tell_refused(principal, tx, default_cap, now))
+        raise
+
+
+def settle(
+    tx: Transaction, reservation_ids: Sequence[UUID], spent: Decimal, *, default_cap: Decimal, now: datetime
+) -> None:
+    """Put the `spent` US dollars in the place of what was reserved for the call and its tries.
+
+    Settling twice adds once; without a reservation there is nothing to settle. An expired one still is settled:
+    the money went. Best done last in a transaction, since it holds the tenant's day until the commit.
+    """
+    settled = store.settle(tx, reservation_ids, _rounded(spent), default_cap, now - _KEPT)
+    if settled is not None:
+        _warn(tx, settled, _percent(settled.spent, settled.cap))
+
+
+def today(principal: Principal, tx: Transaction, default_cap: Decimal, now: datetime) -> SpendToday:
+    """The tenant's spend of the day that `now` is in. Needs the role viewer."""
+    _require(principal, "viewer")
+    return _today(tx, default_cap, now)
+
+
+def stop(principal: Principal, tx: Transaction, now: datetime) -> bool:
+    """Switch the tenant's model calls off: from the next one on all are refused. False when they were. Needs admin."""
+    _require(principal, "admin")
+    return store.stop(tx, principal.name, now)
+
+
+def resume(principal: Principal, tx: Transaction, now: datetime) -> bool:  # noqa: ARG001 - beside `stop`
+    """Switch model calls on again; False when they were. Needs admin."""
+    _require(principal, "admin")
+    return store.resume(tx)
+
+
+def set_cap(principal: Principal, tx: Transaction, usd: Decimal | None, now: datetime) -> bool:
+    """Give the tenant a daily cap of its own in US dollars; None: the deployment's. False when it has it. Needs admin.
+
+    InvalidRequest for an amount that is none.
+    """
+    _require(principal, "admin")
+    if usd is not None and (problem := check_cap(usd)):
+        raise InvalidRequest(f"daily_cap_usd: {problem}")
+    return store.set_cap(tx, usd, now)
+
+
+def check_cap(usd: Decimal) -> str:
+    """What is wrong with `usd` as a daily cap; empty when nothing is. Zero lets only calls through that are free."""
+    if not usd.is_finite() or not 0 <= usd <= HIGHEST_CAP:
+        return f"use a number of US dollars from 0 to {HIGHEST_CAP}"
+    exponent = usd.normalize().as_tuple().exponent
+    return "give four decimal places at most" if isinstance(exponent, int) and exponent < -4 else ""
+
+
+def _today(tx: Transaction, default_cap: Decimal, now: datetime) -> SpendToday:
+    found = store.today(tx, _day(now), default_cap, now)
+    if found is None:
+        raise NotFound("there is no such tenant")
+    return found
+
+
+def _tell_refused(principal: Principal, tx: Transaction, default_cap: Decimal, now: datetime) -> None:
+    seen = _today(tx, default_cap, now)
+    if not seen.stopped:
+        _warn(tx, Settled(principal.tenant_id, _day(now), seen.spent, seen.cap, seen.warned), 100)
+
+
+def _warn(tx: Transaction, day: Settled, percent: int) -> None:
+    """Tell of every threshold that was passed since people were last told."""
+    passed = [warning for warning in WARNINGS if day.warned < warning <= percent]
+    if not passed or not store.note_warned(tx, day.day, passed[-1]):
+        return
+    for warning in passed:
+        log.warning(
+            "spend_warning", percent=warning, tenant_id=day.tenant_id, cap_usd=float(day.cap),
+            spent_usd=float(day.spent),
+        )  # fmt: skip
+        log.count("SpendWarning")
+
+
+def _percent(spent: Decimal, cap: Decimal) -> int:
+    """The share of the cap, rounded down; of a cap of zero, everything is too much and nothing is none."""
+    if cap == 0:
+        return 100 if spent else 0
+    return int(spent * 100 / cap)
+
+
+def _day(now: datetime) -> date:
+    return now.astimezone(UTC).date()
+
+
+def _rounded(usd: Decimal) -> Decimal:
+    return usd.quantize(_SMALLEST, ROUND_UP)
+
+
+def _require(principal: Principal, role: str) -> None:
+    if not principal.has(role):
+        raise Forbidden(f"this needs the role {role}; ask an administrator of the tenant for it")

@@ -1,0 +1,105 @@
+"""The room's only way to the database: every named query of `queries.sql` as a function of one open transaction."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from uuid import UUID
+
+from parlour.infra.postgres import Transaction
+from parlour.infra.queries import Queries
+
+SQL = Queries.beside(__file__)
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What a reservation found, in US dollars; `reserved` leaves the reservation itself out."""
+
+    stopped: bool
+    cap: Decimal
+    spent: Decimal
+    reserved: Decimal
+    taken: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """A day after something was spent on it; `warned` is the highest percentage that people were told of."""
+
+    tenant_id: UUID
+    day: date
+    spent: Decimal
+    cap: Decimal
+    warned: int
+
+
+@dataclass(frozen=True, slots=True)
+class SpendToday:
+    """One day's spend of a tenant, in US dollars.
+
+    reserved    the worst case of the calls that are under way.
+    cap         what applies; `own_cap` is the tenant's own, None where the deployment's applies.
+    stopped_at  since when model calls are switched off, and `stopped_by` whom; None while they are on.
+    warned      the highest percentage of the cap that people were told of today.
+    """
+
+    spent: Decimal
+    reserved: Decimal
+    cap: Decimal
+    own_cap: Decimal | None
+    stopped_at: datetime | None
+    stopped_by: str | None
+    warned: int
+
+    @property
+    def stopped(self) -> bool:
+        """Whether model calls are switched off."""
+        return self.stopped_at is not None
+
+
+def reserve(
+    tx: Transaction,
+    *,
+    reservation_id: UUID,
+    day: date,
+    purpose: str,
+    amount: Decimal,
+    default_cap: Decimal,
+    expires_at: datetime,
+    now: datetime,
+) -> Room | None:
+    """Two statements on purpose: under READ COMMITTED only a second one sees what was committed while waiting."""
+    tx.run(SQL["hold_day"], day=day)
+    return tx.first(
+        SQL["reserve"], Room, id=reservation_id, day=day, purpose=purpose, amount=amount, default_cap=default_cap,
+        expires_at=expires_at, now=now,
+    )  # fmt: skip
+
+
+def settle(
+    tx: Transaction, ids: Sequence[UUID], spent: Decimal, default_cap: Decimal, forgotten_before: datetime
+) -> Settled | None:
+    return tx.first(
+        SQL["settle"], Settled, ids=list(ids), spent=spent, default_cap=default_cap, forgotten_before=forgotten_before
+    )
+
+
+def note_warned(tx: Transaction, day: date, percent: int) -> bool:
+    return tx.run(SQL["warned"], day=day, percent=percent) > 0
+
+
+def today(tx: Transaction, day: date, default_cap: Decimal, now: datetime) -> SpendToday | None:
+    return tx.first(SQL["spend_today"], SpendToday, day=day, default_cap=default_cap, now=now)
+
+
+def stop(tx: Transaction, by: str, now: datetime) -> bool:
+    return tx.run(SQL["stop_spend"], by=by, now=now) > 0
+
+
+def resume(tx: Transaction) -> bool:
+    return tx.run(SQL["resume_spend"]) > 0
+
+
+def set_cap(tx: Transaction, usd: Decimal | None, now: datetime) -> bool:
+    return tx.run(SQL["set_cap"], usd=usd, now=now) > 0
