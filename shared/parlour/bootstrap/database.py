@@ -2,12 +2,9 @@
 
 import json
 from collections.abc import Callable
-from typing import Any
-
-import psycopg
 
 from parlour.infra.errors import Misconfigured
-from parlour.infra.postgres import Database, SecondsLeft, connector
+from parlour.infra.postgres import Connection, Database, SecondsLeft, connector
 from parlour.infra.secrets import Secrets
 from parlour.infra.settings import DatabaseSettings
 
@@ -38,7 +35,7 @@ def parameters(secret: str, host: str, name: str) -> dict[str, str | int]:
 def database(settings: DatabaseSettings, secrets: Secrets) -> Database:
     """The app role's database; the secret is read when a connection is opened, so that a rotated one is picked up."""
 
-    def connect(seconds: float) -> psycopg.Connection[Any]:
+    def connect(seconds: float) -> Connection:
         secret = secrets.get(settings.database_secret)
         found = parameters(secret, settings.database_host, settings.database_name)
         patience = {"connect_timeout": _WAKING_SECONDS} if settings.database_idle else {}

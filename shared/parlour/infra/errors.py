@@ -34,6 +34,7 @@
         ├── MigrationConflict
         ├── LeaseLost                 a newer worker took the session over: write nothing more
         ├── ProviderRejected          a provider refused the request itself; trying again cannot help
+        │   └── WindowClosed          the user wrote too long ago for a channel to take free text
         ├── DeliveryUnknown           a provider may or may not have taken a message; sending again might double it
         ├── PromptOverflow            layers that may not be dropped exceed the budget
         └── SpendRefused              the tenant's daily cap is reached, or its model calls are switched off
@@ -84,6 +85,12 @@ class QueueUnavailable(RetryError):
     """The queue did not accept the message; the work will be tried again."""
 
     code = "queue_unavailable"
+
+
+class ObjectsUnavailable(RetryError):
+    """The object store did not take it; the work will be tried again."""
+
+    code = "objects_unavailable"
 
 
 class SecretUnavailable(RetryError):
@@ -290,6 +297,12 @@ class ProviderRejected(OperatorError):
     """The provider refused the request; look at the binding's configuration."""
 
     code = "provider_rejected"
+
+
+class WindowClosed(ProviderRejected):
+    """The user wrote too long ago for free text; give the binding a template, or reach them another way."""
+
+    code = "window_closed"
 
 
 class DeliveryUnknown(OperatorError):

@@ -3,7 +3,8 @@
 A transaction begins by setting the tenant, locally to itself; row-level security does the rest, so a
 query that forgets its WHERE still sees one tenant only. The connection is never trusted after a freeze
 or a restore: one that lay idle is replaced, and so is one that the first statement finds dead. Work that
-may be repeated (`run`) is repeated once on a new connection when it loses its own in the middle.
+may be repeated (`run`) is repeated once on a new connection when it loses its own in the middle. No answer
+is waited for longer than it can take: a peer may vanish without a word, and a proxy keeps the line open.
 """
 
 import math
@@ -16,10 +17,11 @@ from typing import Any
 from uuid import UUID
 
 import psycopg
+from psycopg.abc import PQGen
 from psycopg.rows import class_row
 from psycopg.types.json import Jsonb, set_json_dumps
 
-from parlour.infra.errors import DatabaseUnavailable
+from parlour.infra.errors import DatabaseUnavailable, SchemaOutdated
 from parlour.infra.jsonable import canonical
 from parlour.infra.queries import Query
 from parlour.principal import Principal
@@ -36,6 +38,17 @@ _LONGEST_STATEMENT_MS = 20_000
 """What the role allows too (migration 0001); the time that is left may allow less."""
 
 _LEAST_STATEMENT_MS = 500
+
+_IDLE_IN_TRANSACTION_MS = 10_000
+"""No transaction waits for somebody else, so one that says nothing for so long has stalled: its locks are freed
+before whoever waits for them gives up."""
+
+_FIRST_ANSWER_SECONDS = 12.0
+"""How long BEGIN may take: the proxy waits up to ten seconds for a connection of its own."""
+
+_GRACE_SECONDS = 1.0
+"""How much later than the database itself we give a statement up."""
+
 _KEEPALIVE = {
     "tcp_user_timeout": 10_000,  # milliseconds: keepalives do not run while something sent waits for its receipt
     "keepalives": 1,
@@ -43,12 +56,28 @@ _KEEPALIVE = {
     "keepalives_interval": 5,
     "keepalives_count": 3,
 }
-_BEGIN_AS = "BEGIN; SET LOCAL app.tenant_id = '{}'; SET LOCAL statement_timeout = {}"
+_BEGIN_AS = (
+    "BEGIN; SET LOCAL app.tenant_id = '{}'; SET LOCAL statement_timeout = {};"
+    f" SET LOCAL idle_in_transaction_session_timeout = {_IDLE_IN_TRANSACTION_MS}"
+)
 """All in one round trip. The simple protocol takes no parameters; what is put in is a UUID or nothing, and a number.
 RDS Proxy pins a connection on SET, but not on SET LOCAL."""
 
 type SecondsLeft = Callable[[], float]
 """How long the invocation has still to live."""
+
+
+class Connection(psycopg.Connection[Any]):
+    """A connection that waits no longer than `patience` seconds for an answer.
+
+    The server's own timeouts are of no use when the server is gone, nor TCP's when something in between still answers.
+    """
+
+    patience: SecondsLeft = staticmethod(lambda: math.inf)
+
+    def wait[R](self, gen: PQGen[R], *arguments: Any, **named: Any) -> R:
+        """Raises psycopg.OperationalError when patience is over; the connection is of no more use then."""
+        return super().wait(_until(gen, time.monotonic() + self.patience()), *arguments, **named)
 
 
 @dataclass(slots=True)
@@ -109,7 +138,7 @@ class Transaction:
         return query.sql.encode(), _adapt(parameters)
 
 
-type Connect = Callable[[float], psycopg.Connection[Any]]
+type Connect = Callable[[float], Connection]
 """Opens a connection within so many seconds."""
 
 
@@ -118,7 +147,7 @@ class Database:
 
     def __init__(self, connect: Connect) -> None:
         self._connect = connect
-        self._connection: psycopg.Connection[Any] | None = None
+        self._connection: Connection | None = None
         self._seconds_left: SecondsLeft | None = None
         self._last_used = 0.0
         self.statements = Statements()
@@ -132,12 +161,14 @@ class Database:
 
         When the connection dies in the middle, the work is done again on a new one, once. Nobody can tell whether
         the first commit arrived, so work must be such that doing it twice is the same as doing it once.
-        Raises DatabaseUnavailable when that failed too.
+        Raises DatabaseUnavailable when that failed too, or at once for a statement that took too long.
         """
         try:
             with self.transaction(principal) as tx:
                 return work(tx)
-        except DatabaseUnavailable:
+        except DatabaseUnavailable as problem:
+            if isinstance(problem.__cause__, psycopg.errors.QueryCanceled):
+                raise
             with self.transaction(principal) as tx:
                 return work(tx)
 
@@ -146,16 +177,22 @@ class Database:
         """One transaction as the principal's tenant; None sees only the tables without tenant content.
 
         Raises DatabaseUnavailable when the database cannot be reached or goes away; what was not
-        committed is as if it had never been, so the caller's caller may simply run it again.
+        committed is as if it had never been, so the caller's caller may simply run it again. SchemaOutdated
+        when a table or column is not there yet.
         """
         tenant = principal.tenant_id if isinstance(principal, Principal) else principal
         connection = self._begin(tenant)
         try:
             yield Transaction(connection, self.statements)
             connection.commit()
-        except (psycopg.OperationalError, psycopg.errors.ReadOnlySqlTransaction) as error:
-            self.close()  # read-only: the cluster failed over, and this is the old writer
-            raise DatabaseUnavailable from error
+        except psycopg.Error as error:
+            if _is_gone(error, connection):
+                self.close()
+                raise DatabaseUnavailable from error
+            self._roll_back()
+            if isinstance(error, psycopg.errors.UndefinedTable | psycopg.errors.UndefinedColumn):
+                raise SchemaOutdated from error
+            raise
         except BaseException:
             self._roll_back()
             raise
@@ -169,7 +206,7 @@ class Database:
     def _left(self) -> float:
         return self._seconds_left() if self._seconds_left else math.inf
 
-    def _begin(self, tenant: UUID | None) -> psycopg.Connection[Any]:
+    def _begin(self, tenant: UUID | None) -> Connection:
         reused = self._connection is not None
         try:
             return self._open(tenant)
@@ -183,7 +220,7 @@ class Database:
             self.close()
             raise DatabaseUnavailable from error
 
-    def _open(self, tenant: UUID | None) -> psycopg.Connection[Any]:
+    def _open(self, tenant: UUID | None) -> Connection:
         if self._connection is not None and time.time() - self._last_used > _TRUSTED_IDLE.total_seconds():
             self.close()
         if self._connection is None:
@@ -191,8 +228,13 @@ class Database:
         self._last_used = time.time()
         self.statements.note("begin")
         allowed = int(max(_LEAST_STATEMENT_MS, min(_LONGEST_STATEMENT_MS, self._left() * 1000)))
+        self._connection.patience = lambda: min(_FIRST_ANSWER_SECONDS, self._patience())
         self._connection.execute(_BEGIN_AS.format("" if tenant is None else UUID(str(tenant)), allowed).encode())
+        self._connection.patience = self._patience
         return self._connection
+
+    def _patience(self) -> float:
+        return max(0.0, min(_LONGEST_STATEMENT_MS / 1000, self._left())) + _GRACE_SECONDS
 
     def _roll_back(self) -> None:
         if self._connection is None:
@@ -210,10 +252,10 @@ def connector(parameters: Mapping[str, str | int]) -> Connect:
     statement timeout are therefore the role's own settings (migration 0001).
     """
 
-    def connect(seconds: float = math.inf) -> psycopg.Connection[Any]:
+    def connect(seconds: float = math.inf) -> Connection:
         given = {"connect_timeout": _CONNECT_SECONDS, **_KEEPALIVE, **parameters}
         patience = max(_LEAST_CONNECT_SECONDS, min(int(given["connect_timeout"]), seconds))
-        connection: psycopg.Connection[Any] = psycopg.Connection.connect(
+        connection = Connection.connect(
             **{**given, "connect_timeout": int(patience)},  # type: ignore[arg-type]
             autocommit=True,  # a transaction is begun together with its tenant, not before
             prepare_threshold=None,
@@ -227,6 +269,26 @@ def connector(parameters: Mapping[str, str | int]) -> Connect:
 def jsonb(value: object) -> Jsonb:
     """`value` as a jsonb parameter; dicts are taken for jsonb as they are, a list is an array unless marked so."""
     return Jsonb(value)
+
+
+def _until[R](gen: PQGen[R], deadline: float) -> PQGen[R]:
+    """`gen`, unless it has nothing to do when the deadline has passed. psycopg looks in ten times a second."""
+    try:
+        wanted = next(gen)
+        while True:
+            ready = yield wanted
+            if not ready and time.monotonic() >= deadline:
+                raise psycopg.OperationalError("the server did not answer in time")
+            wanted = gen.send(ready)
+    except StopIteration as done:
+        result: R = done.value
+        return result
+
+
+def _is_gone(error: psycopg.Error, connection: Connection) -> bool:
+    """Whether the connection is not to be used again. Read-only: after a failover, this is the old writer."""
+    lost = isinstance(error, psycopg.OperationalError | psycopg.errors.ReadOnlySqlTransaction)
+    return lost or connection.broken or connection.closed
 
 
 def _adapt(parameters: Mapping[str, object]) -> dict[str, object]:

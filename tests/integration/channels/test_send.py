@@ -20,7 +20,7 @@ from parlour.infra.errors import (
     SecretUnavailable,
 )
 from parlour.infra.ids import NewId
-from parlour.infra.postgres import Database
+from parlour.infra.postgres import Connection, Database
 from tests.integration.channels.conftest import RECIPIENT, WHATSAPP, Desk
 
 
@@ -300,5 +300,5 @@ def kill_connections(desk: Desk) -> None:
     connection.pgconn.finish()
 
 
-def refuse(seconds: float) -> psycopg.Connection[Any]:
+def refuse(seconds: float) -> Connection:
     raise psycopg.OperationalError("connection refused")

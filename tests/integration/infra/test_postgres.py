@@ -10,7 +10,7 @@ import pytest
 
 from local.database import Cluster
 from parlour.infra.errors import DatabaseUnavailable
-from parlour.infra.postgres import Database, jsonb
+from parlour.infra.postgres import Connection, Database, jsonb
 from parlour.infra.queries import Query
 
 INSERT = Query(
@@ -87,7 +87,7 @@ def test_a_connection_that_dies_inside_a_transaction_is_an_error_that_lost_nothi
 
 
 def test_a_database_that_cannot_be_reached_is_said_to_be_away() -> None:
-    def refuse(seconds: float) -> psycopg.Connection[object]:
+    def refuse(seconds: float) -> Connection:
         raise psycopg.OperationalError
 
     with pytest.raises(DatabaseUnavailable), Database(refuse).transaction(None):

@@ -1,13 +1,11 @@
 """Renting databases: never two at once to the same one, and no more kept than wanted."""
 
 import threading
-from typing import Any
 
-import psycopg
 import pytest
 
 from parlour.api.connections import Connections
-from parlour.infra.postgres import Database
+from parlour.infra.postgres import Connection, Database
 
 
 class Opened(Database):
@@ -21,7 +19,7 @@ class Opened(Database):
         self.closed = True
 
 
-def _never(seconds: float) -> psycopg.Connection[Any]:
+def _never(seconds: float) -> Connection:
     raise AssertionError
 
 
