@@ -1,0 +1,89 @@
+"""The mappings of all queues at once: messages to workers, until nothing is on its way any more."""
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from local.chaos.world import World
+from local.event_source import EventSource
+from local.workers import Ended, Wrap
+
+SLOTS = 5
+"""Workers at once: they wait for the model and the database more than they compute."""
+
+_LOOK_SECONDS = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """One message on its way to a function; `receives` counts this delivery."""
+
+    function: str
+    queue: str
+    body: Mapping[str, Any]
+    receives: int
+
+
+type Plan = Callable[[Delivery], Wrap | None]
+"""What is put around the handler for this delivery."""
+
+type Seen = Callable[[Delivery, Ended, float], None]
+"""Told of every invocation's end, and of when it had begun (by the monotonic clock)."""
+
+
+class Pump:
+    """Lambda's pollers. `plan` and `seen` are called from several threads."""
+
+    def __init__(self, world: World, plan: Plan | None = None, seen: Seen | None = None, slots: int = SLOTS) -> None:
+        self._world = world
+        self._plan = plan
+        self._seen = seen
+        self._slots = slots
+        self._running: list[Future[None]] = []
+
+    def run(self, seconds: float, go_on: Callable[[], bool] = lambda: False) -> bool:
+        """Deliver until all queues are empty and `go_on` says no; False when that took longer than `seconds`."""
+        until = time.monotonic() + seconds
+        with ThreadPoolExecutor(self._slots) as threads:
+            while time.monotonic() < until:
+                took = self._round(threads)
+                if not took and not self._running and not go_on() and not self.held():
+                    return True
+                time.sleep(0 if took else _LOOK_SECONDS)
+        return False
+
+    def held(self) -> dict[str, int]:
+        """How many messages each queue holds; empty ones are left out."""
+        counts = {source.source.name: source.held() for source in self._world.sources}
+        return {name: count for name, count in counts.items() if count}
+
+    def _round(self, threads: ThreadPoolExecutor) -> bool:
+        """Ask every queue once; whether there was anything."""
+        took = False
+        for source in self._world.sources:
+            self._reap()
+            free = self._slots - len(self._running)
+            if free <= 0:
+                return took
+            for record in source.receive(free):
+                self._running.append(threads.submit(self._deliver, source, record))
+                took = True
+        return took
+
+    def _reap(self) -> None:
+        for done in [future for future in self._running if future.done()]:
+            self._running.remove(done)
+            done.result()
+
+    def _deliver(self, source: EventSource, record: dict[str, Any]) -> None:
+        receives = int(record["attributes"]["ApproximateReceiveCount"])
+        mapping = source.source
+        delivery = Delivery(mapping.function, mapping.name, json.loads(record["body"]), receives)
+        wrap = self._plan(delivery) if self._plan else None
+        begun = time.monotonic()
+        ended = source.handle(self._world.workers, [record], wrap)
+        if self._seen:
+            self._seen(delivery, ended, begun)

@@ -1,0 +1,271 @@
+"""The real parts that chaos is made with: PostgreSQL, the emulator's queues and secrets, a phone, an office, a model.
+
+Nothing is deployed: the handlers run in forked workers, with the environment that the template would give them.
+"""
+
+import json
+import os
+import shutil
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import httpx2
+
+from local import emulator, queues
+from local.chaos.desk import PACK_SECRETS, pack
+from local.database import APP, Cluster
+from local.event_source import EventSource, Source
+from local.gupshup import text_message
+from local.interrupts import Interrupts
+from local.processes import Processes
+from local.scripted_model import Script, ScriptedModel
+from local.servers import serve
+from local.state import FOLDER, free_ports, plain_environment
+from local.workers import Ended, Workers
+from parlour.infra.ids import uuid7
+from parlour.infra.postgres import Database, connector
+from parlour.packs.apply import apply
+from parlour.tenancy import roles
+
+TOKEN = "chaos-webhook-token"
+OPERATOR = "o" * 48
+_PASSWORD = "chaos"
+_START_SECONDS = 30.0
+
+SOURCES = (
+    Source("intake", "IntakeQueue", "receiver", seconds=8, visibility=10),
+    Source("turns", "TurnsMessagingQueue", "orchestrator", seconds=15, visibility=17),
+    Source("web", "TurnsWebQueue", "orchestrator", seconds=15, visibility=17),
+    Source("outbox", "OutboxQueue", "outbound", seconds=10, visibility=12),
+    Source("tools", "ToolsQueue", "tool_dispatcher", seconds=15, visibility=17),
+    Source("wakeups", "WakeupsQueue", "sweep", seconds=10, visibility=12),
+)
+"""The template's mappings, with shorter limits, so that a lease ends while one waits for it. One message at a time,
+so that one kill is one message's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """A tenant with the example's site desk; `app` is what its WhatsApp number is called at the provider."""
+
+    tenant_id: UUID
+    slug: str
+    app: str
+
+
+@dataclass(frozen=True, slots=True)
+class Servers:
+    """Where the outside is played, as base addresses."""
+
+    phone: str
+    office: str
+
+
+class World:
+    """Everything that runs, and what one may do with it from outside."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        endpoint: str,
+        servers: Servers,
+        model: ScriptedModel,
+        workers: Workers,
+        urls: Mapping[str, str],
+    ) -> None:
+        self.cluster = cluster
+        self.servers = servers
+        self.model = model
+        self.workers = workers
+        self.sqs = emulator.client("sqs", endpoint)
+        self._secrets = emulator.client("secretsmanager", endpoint)
+        self.sources = [EventSource(self.sqs, replace(source, url=urls[source.url])) for source in SOURCES]
+        self.dead = {
+            name: EventSource(self.sqs, Source(name, url, "", 0, 0))
+            for name, url in urls.items()
+            if name.endswith("DeadLetters")
+        }
+        self._reading = threading.Lock()
+        self._superuser = cluster.superuser("parlour")
+        self._numbers = iter(range(447_700_100_000, 447_700_999_999))
+
+    @property
+    def places(self) -> dict[str, str]:
+        """What the servers are called, by host and port."""
+        urls = {"phone": self.servers.phone, "office": self.servers.office, "model": self.model.url}
+        return {url.removeprefix("http://"): name for name, url in urls.items()}
+
+    def rows(self, query: str, *parameters: object) -> list[tuple[Any, ...]]:
+        """Rows of the database, past row-level security."""
+        with self._reading:
+            if self._superuser.closed or self._superuser.broken:
+                self._superuser = self.cluster.superuser("parlour")
+            return self._superuser.execute(query.encode(), parameters).fetchall()
+
+    def value(self, query: str, *parameters: object) -> Any:
+        """The first column of the first row; None when there is no row."""
+        return next((row[0] for row in self.rows(query, *parameters)), None)
+
+    @contextmanager
+    def database(self) -> Iterator[Database]:
+        """The database as the app role has it, under row-level security."""
+        opened = Database(connector(self.cluster.parameters("parlour", APP, _PASSWORD)))
+        try:
+            yield opened
+        finally:
+            opened.close()
+
+    def open_desk(self, slug: str) -> Desk:
+        """A new tenant with the chaos pack."""
+        desk = Desk(uuid7(datetime.now(UTC)), slug, f"Chaos-{slug}")
+        for name in PACK_SECRETS:
+            self._secrets.create_secret(Name=f"parlour/tenants/{slug}/{name}", SecretString="not-a-secret")
+        with self.database() as database:
+            apply(
+                roles.operator(desk.tenant_id), database, Nowhere(), pack(slug, desk.app, self.servers.office),
+                datetime.now(UTC), uuid7,
+            )  # fmt: skip
+        return desk
+
+    def number(self) -> str:
+        """A telephone number that nobody has used here."""
+        return f"+{next(self._numbers)}"
+
+    def write(self, desk: Desk, number: str, text: str, message_id: str) -> Ended:
+        """Somebody writes: the provider's webhook, through the inbound handler. Its status is in the answer."""
+        payload = text_message(
+            app=desk.app, sender=number, name="Chaos", text=text, message_id=message_id, now=datetime.now(UTC)
+        )
+        return self.workers.invoke("inbound", webhook(payload), 10)
+
+    def received(self) -> dict[str, list[str]]:
+        """The texts that phones have received, by number."""
+        found: dict[str, list[str]] = {}
+        for message in httpx2.get(f"{self.servers.phone}/messages", timeout=10).json()["messages"]:
+            found.setdefault(message["to"], []).append(message["text"])
+        return found
+
+    def dead_letters(self) -> dict[str, int]:
+        """How many messages lie in each dead-letter queue that is not empty."""
+        counts = {name: queue.held() for name, queue in self.dead.items()}
+        return {name: count for name, count in counts.items() if count}
+
+
+class Nowhere:
+    """An embedder for packs without texts: every text is at the same place."""
+
+    model = "nowhere"
+    dimensions = 8
+
+    def embed(self, texts: Sequence[str], /) -> list[list[float]]:
+        return [[1.0] * self.dimensions for _ in texts]
+
+
+def webhook(payload: object, path: str = f"/webhooks/gupshup/{TOKEN}", headers: Mapping[str, str] | None = None) -> Any:
+    """A provider's POST as API Gateway hands it to the inbound function."""
+    body = payload if isinstance(payload, str) else json.dumps(payload)
+    return {
+        "httpMethod": "POST",
+        "path": path,
+        "headers": {"Content-Type": "application/json", **(headers or {})},
+        "body": body,
+        "isBase64Encoded": False,
+    }
+
+
+@contextmanager
+def world(scripts: Mapping[str, Script]) -> Iterator[World]:
+    """Everything started, in a folder and on ports of its own; taken down at the end."""
+    folder = FOLDER / f"chaos-{os.getpid()}"
+    with ExitStack() as running:
+        interrupts = running.enter_context(Interrupts())
+        folder.mkdir(parents=True)
+        running.callback(_tidy, folder)
+        cluster = Cluster(folder / "postgres")
+        running.callback(cluster.stop)
+        cluster.create("parlour")
+        cluster.migrate("parlour", datetime.now(UTC), _PASSWORD)
+        with cluster.superuser() as superuser:
+            superuser.execute("ALTER SYSTEM SET max_connections = 300")
+        processes = Processes(folder, interrupts)
+        running.callback(processes.stop)
+        ports = free_ports()
+        endpoint = emulator.start(processes, ports.emulator, folder)
+        servers = _servers(processes, ports.phone, ports.console)
+        model = ScriptedModel(scripts)
+        running.callback(model.close)
+        urls = queues.create(emulator.client("sqs", endpoint), "chaos")
+        environment = _environment(cluster, endpoint, servers, model, urls)
+        workers = Workers(environment, folder / "logs")
+        running.callback(workers.stop)
+        yield World(cluster, endpoint, servers, model, workers, urls)
+
+
+def _servers(processes: Processes, phone: int, office: int) -> Servers:
+    environment = plain_environment()
+    started = [
+        serve(processes, "phone", phone, "/messages", environment=environment),
+    ]
+    for server in started:
+        processes.wait_for(server.child, server.ready, _START_SECONDS)
+    return Servers(f"http://127.0.0.1:{phone}", f"http://127.0.0.1:{office}")
+
+
+def _environment(
+    cluster: Cluster, endpoint: str, servers: Servers, model: ScriptedModel, urls: Mapping[str, str]
+) -> dict[str, str]:
+    """What the template gives its functions: one environment for all of them."""
+    s3 = emulator.client("s3", endpoint)
+    s3.create_bucket(Bucket="chaos-media")
+    host = servers.office.removeprefix("http://")
+    return {
+        **plain_environment(),
+        **emulator.environment(endpoint),
+        **{queues.variable(resource): url for resource, url in urls.items()},
+        **_secrets(cluster, endpoint),
+        "ENVIRONMENT": "chaos",
+        "TZ": "UTC",
+        "MEDIA_BUCKET": "chaos-media",
+        "GUPSHUP_BASE_URL": servers.phone,
+        "WHATSAPP_BASE_URL": servers.phone,
+        "ANTHROPIC_BASE_URL": model.url,
+        "EMBEDDING_URL": servers.office,
+        "EMBEDDING_MODEL": Nowhere.model,
+        "EMBEDDING_DIMENSIONS": str(Nowhere.dimensions),
+        "PRIVATE_TOOL_HOSTS": host,
+        "PUBLIC_URL": servers.office,
+        "DAILY_CAP_USD": "100000",
+    }
+
+
+def _secrets(cluster: Cluster, endpoint: str) -> dict[str, str]:
+    client = emulator.client("secretsmanager", endpoint)
+    known = cluster.parameters("parlour", APP, _PASSWORD)
+    login = {"username": APP, "password": _PASSWORD, "host": known["host"], "dbname": "parlour"}
+    whatsapp = {"whatsapp_app_secrets": ["chaos-app-secret-0000"], "whatsapp_verify_tokens": ["chaos-verify-token-00"]}
+    values = {
+        "DATABASE_SECRET": json.dumps(login),
+        "WEBHOOK_SECRET": json.dumps({"gupshup_tokens": [TOKEN], **whatsapp}),
+        "MODEL_SECRET": json.dumps({"anthropic_api_key": "chaos"}),
+        "TOKEN_SECRET": "t" * 64,
+        "OPERATOR_SECRET": OPERATOR,
+    }
+    return {
+        name: client.create_secret(Name=f"chaos-{name.lower()}", SecretString=value)["ARN"]
+        for name, value in values.items()
+    }
+
+
+def _tidy(folder: Path) -> None:
+    """The last run's logs stay, for whoever asks why a row broke."""
+    kept = FOLDER / "logs" / "chaos"
+    shutil.rmtree(kept, ignore_errors=True)
+    if (folder / "logs").exists():
+        shutil.copytree(folder / "logs", kept)
+    shutil.rmtree(folder, ignore_errors=True)
