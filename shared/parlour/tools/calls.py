@@ -23,6 +23,7 @@ __all__ = [
     "UnknownCall",
     "begin",
     "cancel",
+    "cancel_all",
     "dispatch_message",
     "end",
     "give_up",
@@ -117,9 +118,10 @@ def read_message(body: Mapping[str, object]) -> tuple[UUID, UUID]:
 
 
 def unknown(principal: Principal, tx: Transaction, most: int) -> list[UnknownCall]:
-    """The calls of which nobody knows whether they were done, the oldest first. Needs viewer."""
+    """The calls of which nobody knows whether they were done, the oldest first, as far as the
+    viewer's clearance goes."""
     _require(principal, "viewer")
-    return store.unknown(tx, most)
+    return store.unknown(tx, principal.clearance, most)
 
 
 def resolve(
@@ -152,6 +154,17 @@ def cancel(principal: Principal, tx: Transaction, call_id: UUID, now: datetime) 
     if not store.cancel(tx, call_id, now):
         _found(tx, call_id)
         raise Conflict("this call has ended, or is too short to be stopped")
+    return _stopped(tx, call_id, now)
+
+
+def cancel_all(tx: Transaction, session_id: UUID, now: datetime) -> list[EndedCall]:
+    """Stop every long call of a session; those that nobody is at come back ended. The caller has checked whose
+    session it is: people may stop what they asked for."""
+    under_way = [call_id for call_id in store.under_way(tx, session_id) if store.cancel(tx, call_id, now)]
+    return [ended for call_id in under_way if (ended := _stopped(tx, call_id, now))]
+
+
+def _stopped(tx: Transaction, call_id: UUID, now: datetime) -> EndedCall | None:
     call = _found(tx, call_id)
     if call.state == "running" and not call.is_taken:
         return None

@@ -128,9 +128,12 @@ SELECT id FROM ended;
 SELECT count(*) = 0 FROM tool_calls WHERE id = %(id)s AND run_token = %(run)s AND cancelled_at IS NULL;
 
 -- name: unknown
--- The calls of which nobody knows whether they were done, the oldest first.
+-- The calls of which nobody knows whether they were done, the oldest first; none that was asked for through a binding
+-- of more clearance than the reader's.
 SELECT c.id, c.turn_id, t.session_id, c.name, c.arguments, c.code, c.result, c.runs, c.started_at, c.finished_at
-  FROM tool_calls c JOIN turns t ON t.tenant_id = c.tenant_id AND t.id = c.turn_id
+  FROM tool_calls c
+  JOIN turns t ON t.tenant_id = c.tenant_id AND t.id = c.turn_id
+  JOIN bindings b ON b.tenant_id = t.tenant_id AND b.id = t.binding_id AND b.clearance <= %(clearance)s
  WHERE c.state = 'unknown' ORDER BY c.started_at, c.id LIMIT %(most)s;
 
 -- name: resolve_done
@@ -155,6 +158,13 @@ WITH reopened AS (
     ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = excluded.due_at
 )
 SELECT id FROM reopened;
+
+-- name: under_way
+-- The long calls of a session that have not ended, the oldest first.
+SELECT c.id
+  FROM turns t JOIN tool_calls c ON c.tenant_id = t.tenant_id AND c.turn_id = t.id
+ WHERE t.session_id = %(session_id)s AND c.heavy AND c.state IN ('reserved', 'running')
+ ORDER BY c.started_at, c.id;
 
 -- name: cancel
 -- Have a running call stopped; its dispatcher looks every second.

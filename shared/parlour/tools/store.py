@@ -75,8 +75,8 @@ def cancelled(tx: Transaction, call_id: UUID, run: int) -> bool:
     return bool(tx.value(SQL["cancelled"], id=call_id, run=run))
 
 
-def unknown(tx: Transaction, most: int) -> list[UnknownCall]:
-    return tx.all(SQL["unknown"], UnknownCall, most=most)
+def unknown(tx: Transaction, clearance: int, most: int) -> list[UnknownCall]:
+    return tx.all(SQL["unknown"], UnknownCall, clearance=clearance, most=most)
 
 
 def resolve_done(tx: Transaction, call_id: UUID, result: JsonObject, by: str, now: datetime) -> bool:
@@ -85,6 +85,10 @@ def resolve_done(tx: Transaction, call_id: UUID, result: JsonObject, by: str, no
 
 def resolve_again(tx: Transaction, call_id: UUID, by: str, due_at: datetime, now: datetime) -> bool:
     return tx.value(SQL["resolve_again"], id=call_id, by=by, due_at=due_at, now=now) is not None
+
+
+def under_way(tx: Transaction, session_id: UUID) -> list[UUID]:
+    return [row.id for row in tx.all(SQL["under_way"], _Id, session_id=session_id)]
 
 
 def cancel(tx: Transaction, call_id: UUID, now: datetime) -> bool:
