@@ -5,15 +5,16 @@ No database is on this path, so that a paused or failed one never loses a webhoo
 
 import base64
 import binascii
+import hashlib
 import hmac
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from parlour.channels import gupshup
+from parlour.channels import gupshup, whatsapp_cloud
 from parlour.channels.envelope import Envelope
 from parlour.infra import log
 from parlour.infra.errors import (
@@ -31,8 +32,14 @@ from parlour.infra.jsonable import Json
 from parlour.infra.queues import Queue, QueueMessage
 
 _LARGEST_BYTES = 256 * 1024
+_LARGEST_BATCH_BYTES = 3 * 1024 * 1024
+"""Meta sends a message at a time, or a batch of up to 3 MB after an outage."""
+
 _SHORTEST_TOKEN = 16
-"""The token is all that tells Gupshup from anybody else: shorter ones can be guessed."""
+"""A token or secret is all that tells the provider from anybody else: shorter ones can be guessed."""
+
+_LONGEST_CHALLENGE = 256
+_SIGNATURE = "sha256="
 
 _TRY_AGAIN = 503
 """The provider delivers again; nothing else would, for a message that is not on the queue yet."""
@@ -40,12 +47,17 @@ _TRY_AGAIN = 503
 
 @dataclass(frozen=True, slots=True)
 class Webhook:
-    """One HTTP request as it came; `body` is the raw bytes."""
+    """One HTTP request as it came; `body` is the raw bytes, `query` the parameters behind the path."""
 
     method: str
     path: str
     headers: Mapping[str, str]
     body: bytes
+    query: Mapping[str, str] = field(default_factory=dict)
+
+    def header(self, name: str) -> str:
+        """A header's value, however its name is written; "" when it is not there."""
+        return next((value for known, value in self.headers.items() if known.lower() == name.lower()), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,29 +67,51 @@ class Accepted:
     status: int
     body: str
     count: int
+    content_type: str = "application/json"
 
 
 @dataclass(frozen=True, slots=True)
 class WebhookTokens:
-    """The secrets that stand in webhook paths; more than one while rotating, none: nobody gets in."""
+    """What tells a provider from anybody else; more than one of each while rotating, none: nobody gets in.
 
-    gupshup: tuple[str, ...]
+    gupshup                 stand in the webhook's path
+    whatsapp_app_secrets    Meta signs webhooks with its app's
+    whatsapp_verify_tokens  Meta shows one when the webhook is set
+    """
+
+    gupshup: tuple[str, ...] = ()
+    whatsapp_app_secrets: tuple[str, ...] = ()
+    whatsapp_verify_tokens: tuple[str, ...] = ()
 
     @classmethod
     def parse(cls, secret: str) -> "WebhookTokens":
-        """Read the webhook secret, `{"gupshup_tokens": [...]}`; Misconfigured says what is wrong, not what it is."""
+        """Read the webhook secret; Misconfigured says what is wrong, not what it is.
+
+        `{"gupshup_tokens": [...], "whatsapp_app_secrets": [...], "whatsapp_verify_tokens": [...]}`: at least one of
+        the three, and what is left out is none.
+        """
+        names = ("gupshup_tokens", "whatsapp_app_secrets", "whatsapp_verify_tokens")
         try:
-            tokens = json.loads(secret)["gupshup_tokens"]
-        except (ValueError, KeyError, TypeError):
-            raise Misconfigured('the webhook secret must be JSON: {"gupshup_tokens": ["..."]}') from None
-        if not isinstance(tokens, list) or not all(_is_token(token) for token in tokens):
-            raise Misconfigured(f"gupshup_tokens must be a list of texts of {_SHORTEST_TOKEN} characters or more")
-        return cls(tuple(tokens))
+            given = json.loads(secret)
+        except ValueError:
+            given = None
+        if not isinstance(given, dict) or not set(names) & set(given):
+            raise Misconfigured(f'the webhook secret must be JSON, {{"<name>": ["..."]}}, of {", ".join(names)}')
+        return cls(*(_secrets(given, name) for name in names))
 
     def admits(self, token: str) -> bool:
-        """Whether `token` is one of ours; takes as long for the first as for the last."""
-        offered = token.encode("utf-8", "surrogatepass")
-        return sum(hmac.compare_digest(offered, known.encode()) for known in self.gupshup) > 0
+        """Whether `token` is one of Gupshup's; takes as long for the first as for the last."""
+        return _is_one_of(token, self.gupshup)
+
+    def verifies(self, token: str) -> bool:
+        """Whether `token` is one that Meta was told to show."""
+        return _is_one_of(token, self.whatsapp_verify_tokens)
+
+    def signed(self, body: bytes, signature: str) -> bool:
+        """Whether `signature` (`sha256=<hex>`) is that of exactly these bytes, by one of the app secrets."""
+        keys = (key.encode() for key in self.whatsapp_app_secrets)
+        expected = [_SIGNATURE + hmac.new(key, body, hashlib.sha256).hexdigest() for key in keys]
+        return _is_one_of(signature, expected)
 
 
 def accept(request: Webhook, tokens: WebhookTokens, queue: Queue, now: datetime) -> Accepted:
@@ -86,7 +120,13 @@ def accept(request: Webhook, tokens: WebhookTokens, queue: Queue, now: datetime)
     200 once every envelope is durable; 4xx for what trying again cannot mend; 503 when the queue refused.
     """
     try:
-        envelopes = _envelopes(request, tokens, now)
+        if request.method not in {"GET", "POST"}:
+            raise MethodNotAllowed
+        provider, token = _addressed(request.path)
+        if provider == "whatsapp" and request.method == "GET":
+            return _challenge(request, tokens)
+        take = _from_gupshup if provider == "gupshup" else _from_meta
+        envelopes = take(request, tokens, token, now)
         queue.send([_queued(envelope) for envelope in envelopes])
     except ParlourError as problem:
         return _refuse(problem, len(request.body))
@@ -101,7 +141,7 @@ def serve(event: Mapping[str, Any], take: Callable[[Webhook], Accepted]) -> dict
         answer = take(read(event))
     except ParlourError as problem:
         answer = _refuse(problem, 0)
-    return {"statusCode": answer.status, "headers": {"Content-Type": "application/json"}, "body": answer.body}
+    return {"statusCode": answer.status, "headers": {"Content-Type": answer.content_type}, "body": answer.body}
 
 
 def read(event: Mapping[str, Any]) -> Webhook:
@@ -111,13 +151,21 @@ def read(event: Mapping[str, Any]) -> Webhook:
         raw = base64.b64decode(body, validate=True) if event.get("isBase64Encoded") else body.encode("utf-8", "ignore")
     except (binascii.Error, ValueError):
         raise MalformedPayload("the body is marked as base64 and is not") from None
-    return Webhook(event.get("httpMethod", ""), event.get("path", ""), event.get("headers") or {}, raw)
+    headers, query = event.get("headers") or {}, event.get("queryStringParameters") or {}
+    return Webhook(event.get("httpMethod", ""), event.get("path", ""), headers, raw, query)
 
 
-def _envelopes(request: Webhook, tokens: WebhookTokens, now: datetime) -> list[Envelope]:
-    token = _token(request.path)
-    if request.method not in {"GET", "POST"}:
-        raise MethodNotAllowed
+def _addressed(path: str) -> tuple[str, str]:
+    """Provider and token of `.../webhooks/gupshup/<token>` or `.../webhooks/whatsapp`; a stage may stand before it."""
+    parts = path.rstrip("/").split("/")
+    if parts[-3:-1] == ["webhooks", "gupshup"]:
+        return "gupshup", parts[-1]
+    if parts[-2:] == ["webhooks", "whatsapp"]:
+        return "whatsapp", ""
+    raise NotFound
+
+
+def _from_gupshup(request: Webhook, tokens: WebhookTokens, token: str, now: datetime) -> list[Envelope]:
     if not tokens.admits(token):
         raise Unauthenticated
     if request.method == "GET":
@@ -127,12 +175,27 @@ def _envelopes(request: Webhook, tokens: WebhookTokens, now: datetime) -> list[E
     return gupshup.parse(_json(request.body), now)
 
 
-def _token(path: str) -> str:
-    """The last part of `.../webhooks/gupshup/<token>`; a stage or base path may stand before it."""
-    parts = path.rstrip("/").split("/")
-    if parts[-3:-1] != ["webhooks", "gupshup"]:
-        raise NotFound
-    return parts[-1]
+def _from_meta(request: Webhook, tokens: WebhookTokens, _token: str, now: datetime) -> list[Envelope]:
+    if len(request.body) > _LARGEST_BATCH_BYTES:
+        raise PayloadTooLarge
+    if not tokens.signed(request.body, request.header("X-Hub-Signature-256")):
+        raise Unauthenticated
+    batch = whatsapp_cloud.parse(_json(request.body), now)
+    if batch.unreadable:
+        log.warning("webhook_partly_read", unreadable=batch.unreadable, count=len(batch.envelopes))
+        log.count("MalformedWebhook")
+    return batch.envelopes
+
+
+def _challenge(request: Webhook, tokens: WebhookTokens) -> Accepted:
+    """Meta asks once, when the webhook is set, and wants its own words back."""
+    if not tokens.verifies(request.query.get("hub.verify_token", "")):
+        raise Unauthenticated
+    challenge = request.query.get("hub.challenge", "")
+    if request.query.get("hub.mode") != "subscribe" or not 0 < len(challenge) <= _LONGEST_CHALLENGE:
+        raise MalformedPayload("this is not the question that Meta asks")
+    log.info("webhook_challenged")
+    return Accepted(200, challenge, 0, "text/plain")
 
 
 def _json(body: bytes) -> Json:
@@ -158,5 +221,14 @@ def _refuse(problem: ParlourError, size: int) -> Accepted:
     return Accepted(status, json.dumps({"code": problem.code}), 0)
 
 
-def _is_token(token: object) -> bool:
-    return isinstance(token, str) and len(token) >= _SHORTEST_TOKEN
+def _secrets(given: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    found = given.get(name, [])
+    if not isinstance(found, list) or not all(isinstance(one, str) and len(one) >= _SHORTEST_TOKEN for one in found):
+        raise Misconfigured(f"{name} must be a list of texts of {_SHORTEST_TOKEN} characters or more")
+    return tuple(found)
+
+
+def _is_one_of(offered: str, known: Iterable[str]) -> bool:
+    """Takes as long for the first as for the last."""
+    given = offered.encode("utf-8", "surrogatepass")
+    return sum(hmac.compare_digest(given, one.encode()) for one in known) > 0

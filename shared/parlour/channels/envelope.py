@@ -9,7 +9,7 @@ from parlour.infra.errors import MalformedPayload
 from parlour.infra.jsonable import Json, JsonObject
 
 type Channel = Literal["whatsapp", "web"]
-type Provider = Literal["gupshup", "web"]
+type Provider = Literal["gupshup", "whatsapp_cloud", "web"]
 type Kind = Literal["text", "media", "status", "other"]
 type Status = Literal["", "enqueued", "sent", "delivered", "read", "failed"]
 
@@ -21,8 +21,9 @@ _LONGEST_BYTES = 64 * 1024
 class Media:
     """Something sent that is not text: where it can be fetched for a while, and what the provider says it is.
 
-    kind is the provider's word: image, file, audio, video, sticker; also location, contact and whatever comes
-    next, which have no url.
+    kind is the provider's word: image, file or document, audio, video, sticker; also location, contact and
+    whatever comes next, which have neither url nor id.
+    url  where it is (Gupshup); id  under which the provider is asked where it is (WhatsApp Cloud).
     """
 
     kind: str
@@ -30,6 +31,7 @@ class Media:
     mime_type: str = ""
     name: str = ""
     caption: str = ""
+    id: str = ""
 
     def to_json(self) -> JsonObject:
         return {
@@ -38,26 +40,29 @@ class Media:
             "mime_type": self.mime_type,
             "name": self.name,
             "caption": self.caption,
+            "id": self.id,
         }
 
     @classmethod
     def from_json(cls, body: JsonObject) -> "Media":
         """The reverse of `to_json`; MalformedPayload when a field is missing or is not text."""
-        return cls(**{field: _text(body, field) for field in ("kind", "url", "mime_type", "name", "caption")})
+        found = {field: _text(body, field) for field in ("kind", "url", "mime_type", "name", "caption")}
+        return cls(**found, id=_text({"id": "", **body}, "id"))  # envelopes on the queue since before have no id
 
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
     """One thing that a provider told us: somebody wrote, or one of our messages got somewhere.
 
-    to                   our side's routing key: `gupshup:<app>`
+    to                   our side's routing key: `gupshup:<app>`, `whatsapp:<phone number id>`
     sender               whose phone it is, E.164 with `+`; for a status, the phone our message went to, "" if unsaid
     provider_message_id  of the message itself; for a status, of the message of ours that it is about
     kind                 text; media (anything that is not text); status; other (a reaction: nobody awaits an answer)
     text                 what they wrote, chose or captioned, cleaned; "" when there is none
     status               how far our message got; "" unless kind is status
     sent_at              when it happened, by the provider's clock
-    metadata             small and optional: sender_name, type (the provider's), reply_to, postback, code, reason
+    metadata             small and optional: sender_name, type (the provider's), reply_to, postback, code, reason,
+                         callback (what we gave along with our message that a status is about)
     """
 
     channel: Channel

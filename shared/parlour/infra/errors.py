@@ -5,6 +5,7 @@
     │   ├── DatabaseUnavailable
     │   ├── SchemaOutdated            the release is newer than the schema, for the minutes until it is migrated
     │   ├── QueueUnavailable
+    │   ├── ObjectsUnavailable
     │   ├── SecretUnavailable
     │   ├── ProviderUnavailable       a model or channel provider timed out, was busy or cut the line
     │   ├── LeaseHeld                 another worker is at it: a session's turn, or a long tool call
