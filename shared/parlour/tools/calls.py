@@ -157,11 +157,11 @@ def cancel(principal: Principal, tx: Transaction, call_id: UUID, now: datetime) 
     return _stopped(tx, call_id, now)
 
 
-def cancel_all(tx: Transaction, session_id: UUID, now: datetime) -> list[EndedCall]:
-    """Stop every long call of a session; those that nobody is at come back ended. The caller has checked whose
-    session it is: people may stop what they asked for."""
+def cancel_all(tx: Transaction, session_id: UUID, now: datetime) -> tuple[int, list[EndedCall]]:
+    """Stop every long call of a session: how many there were, and those of them that nobody was at, ended. The caller
+    has checked whose session it is: people may stop what they asked for."""
     under_way = [call_id for call_id in store.under_way(tx, session_id) if store.cancel(tx, call_id, now)]
-    return [ended for call_id in under_way if (ended := _stopped(tx, call_id, now))]
+    return len(under_way), [ended for call_id in under_way if (ended := _stopped(tx, call_id, now))]
 
 
 def _stopped(tx: Transaction, call_id: UUID, now: datetime) -> EndedCall | None:
