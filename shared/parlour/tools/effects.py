@@ -22,7 +22,7 @@ from parlour.infra.errors import (
 from parlour.infra.jsonable import JsonObject
 from parlour.tools.arguments import check
 from parlour.tools.definition import Tool
-from parlour.tools.doubt import Doubt, Sofar, next_move
+from parlour.tools.doubt import Sofar, next_move
 from parlour.tools.result import ToolResult, failed, succeeded
 from parlour.tools.run import Endpoint, Endpoints, ToolContext, broken, endpoint_of
 
@@ -99,11 +99,15 @@ def _settle(
 def _called(
     context: ToolContext, tool: Tool, arguments: JsonObject, endpoint: Endpoint, sofar: Sofar
 ) -> tuple[Ended, ToolResult] | Sofar:
+    """What the call came to, or a doubt. A refusal says what this call did, not what one before it may have done."""
+    in_doubt = sofar.writes and sofar.doubt is not None and sofar.looked != "absent"
+    tried = replace(sofar, calls_left=sofar.calls_left - 1, looked=None)
     try:
-        return _call(context, tool, arguments, endpoint)
+        ended, result = _call(context, tool, arguments, endpoint)
     except OutcomeUnknown as error:
-        doubt: Doubt = "late" if isinstance(error, StillUnderWay) else "cut"
-        return replace(sofar, calls_left=sofar.calls_left - 1, doubt=doubt, looked=None)
+        late = isinstance(error, StillUnderWay) or (in_doubt and sofar.doubt == "late")
+        return replace(tried, doubt="late" if late else "cut")
+    return tried if in_doubt and ended == "failed" else (ended, result)
 
 
 def _looked(context: ToolContext, tool: Tool, endpoint: Endpoint, sofar: Sofar) -> tuple[Ended, ToolResult] | Sofar:

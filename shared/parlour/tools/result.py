@@ -1,5 +1,6 @@
 """What a tool call came to, as the model is told. Pure."""
 
+import math
 from dataclasses import dataclass
 
 from parlour.infra.errors import ModelError
@@ -30,13 +31,13 @@ class ToolResult:
 
 
 def succeeded(content: JsonObject) -> ToolResult:
-    """A tool's answer, shortened if it is longer than LONGEST."""
-    return ToolResult(True, fit(content, LONGEST))
+    """A tool's answer without what a database cannot keep, shortened if it is longer than LONGEST."""
+    return ToolResult(True, fit(_object(content), LONGEST))
 
 
 def failed(error: ModelError) -> ToolResult:
     """What the model is told of its mistake or of a tool's failure."""
-    told: JsonObject = {"ok": False, "code": error.code, "retryable": error.retryable, "message": str(error)}
+    told: JsonObject = {"ok": False, "code": error.code, "retryable": error.retryable, "message": _text(str(error))}
     return ToolResult(False, told, error.code, error.retryable)
 
 
@@ -50,6 +51,29 @@ def fit(content: JsonObject, most: int) -> JsonObject:
         if len(canonical(shorter := {**_cut_object(content, text, items), **note})) <= most:
             return shorter
     return {"text": canonical(content)[: most // 2 - len(canonical(note))], **note}
+
+
+def _object(value: JsonObject) -> JsonObject:
+    return {_text(name): _storable(part) for name, part in value.items()}
+
+
+def _storable(value: Json) -> Json:
+    """Null characters, halves of surrogate pairs and numbers that are none have no place in a jsonb column."""
+    match value:
+        case str():
+            return _text(value)
+        case float() if not math.isfinite(value):
+            return str(value)
+        case list():
+            return [_storable(item) for item in value]
+        case dict():
+            return _object(value)
+        case _:
+            return value
+
+
+def _text(value: str) -> str:
+    return value.replace("\x00", " ").encode("utf-8", "replace").decode()
 
 
 def _cut(value: Json, text: int, items: int) -> Json:

@@ -1,0 +1,77 @@
+"""Which addresses a tool may be reached at. Pure: resolving a name is somebody else's work.
+
+A tenant lists the hosts of its tools, and a name may lead anywhere, also to what only this deployment can reach: its
+database, the metadata service, a neighbour. So every address a name resolves to has to be a public one, unless the
+deployment says that the host is its own.
+"""
+
+import ipaddress
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from parlour.infra.errors import Misconfigured
+from parlour.tools.definition import host_of
+
+_PUBLIC_V6 = ipaddress.IPv6Network("2000::/3")
+"""Global unicast; what is outside is local, multicast, or an IPv4 address in disguise (mapped, 64:ff9b::/96)."""
+
+_REFUSED = tuple(
+    ipaddress.ip_network(text)
+    for text in (
+        "192.88.99.0/24",  # 6to4 relays
+        "2001::/23",  # Teredo and other assignments of the protocols themselves
+        "2002::/16",  # 6to4: an IPv4 address in disguise
+        "2620:4f:8000::/48",  # AS112
+        "5f00::/16",  # segment routing
+        "3fff::/20",  # documentation
+    )
+)
+
+
+def is_public(address: str) -> bool:
+    """Whether an address, as a resolver gives it, is one that anybody on the internet can reach."""
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return False
+    if isinstance(found, ipaddress.IPv6Address) and (found not in _PUBLIC_V6 or found.scope_id):
+        return False
+    refused = any(found.version == network.version and found in network for network in _REFUSED)
+    return found.is_global and not found.is_multicast and not refused
+
+
+@dataclass(frozen=True, slots=True)
+class PrivateHosts:
+    """The hosts that this deployment calls its own: they may be private and speak plain http.
+
+    origins  host, as `host_of` writes it -> the origin that answers for it ("http://10.1.2.3:8080"), or "" for itself.
+    """
+
+    origins: Mapping[str, str]
+
+    @classmethod
+    def parse(cls, text: str) -> "PrivateHosts":
+        """Read `host, host:port, host=http://other:port`; Misconfigured when an origin is none."""
+        pairs = (entry.strip().partition("=") for entry in text.split(",") if entry.strip())
+        origins = {host.strip().lower(): origin.strip().rstrip("/") for host, _, origin in pairs}
+        for host, origin in origins.items():
+            parts = urlsplit(origin)
+            if origin and (parts.scheme not in {"http", "https"} or not parts.hostname or parts.path or parts.query):
+                raise Misconfigured(f"PRIVATE_TOOL_HOSTS: {host}= must be followed by http://host:port")
+        return cls(origins)
+
+    def knows(self, url: str) -> bool:
+        """Whether the URL's host is one of them: named with its port, or without one for every port."""
+        return self._key(url) is not None
+
+    def at(self, url: str) -> str:
+        """The URL where it is answered: another origin when the deployment names one."""
+        origin = self.origins.get(self._key(url) or "", "")
+        parts = urlsplit(url)
+        return url.replace(f"{parts.scheme}://{parts.netloc}", origin, 1) if origin else url
+
+    def _key(self, url: str) -> str | None:
+        host = host_of(url)
+        bare = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
+        return next((name for name in (host, bare) if name in self.origins), None)

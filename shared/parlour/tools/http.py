@@ -1,0 +1,246 @@
+"""Tools behind HTTP: one request to a checked address, and an honest word on whether it was carried out.
+
+A name is resolved once, all its addresses are checked, and the connection goes to the very address that was: between
+the check and the call nothing can lead elsewhere. No redirect is followed and no proxy of the environment is used.
+"""
+
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+import httpx2
+
+from parlour.infra import log
+from parlour.infra.errors import (
+    AnswersLater,
+    Misconfigured,
+    ModelError,
+    OutcomeUnknown,
+    SecretUnavailable,
+    StillUnderWay,
+    ToolCancelled,
+    ToolFailed,
+    ToolNotAvailable,
+    ToolTimedOut,
+)
+from parlour.infra.jsonable import JsonObject, canonical
+from parlour.infra.secrets import Secrets
+from parlour.tools.addresses import PrivateHosts, is_public
+from parlour.tools.answers import Answer, found, understood
+from parlour.tools.definition import KEY, Tool, host_of
+from parlour.tools.line import Line
+from parlour.tools.run import ToolContext
+
+MOST_BYTES = 1024 * 1024
+"""Of an answer; the model is shown far less."""
+
+LONGEST_REQUEST_SECONDS = 840.0
+"""One request lasts no longer, however long the result is awaited: what takes hours answers 202 and calls back."""
+
+_LOOKUP_SECONDS = 10.0
+_CONNECT_SECONDS = 5.0
+_NEVER_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
+_UNSENDABLE = (httpx2.LocalProtocolError, httpx2.UnsupportedProtocol, httpx2.InvalidURL, UnicodeError)
+
+type Resolve = Callable[[str, int], Sequence[str]]
+"""A host and a port to its addresses; OSError when it has none."""
+
+
+def resolve(host: str, port: int) -> Sequence[str]:
+    """Every address of a host, as the system's resolver gives them; also of `2130706433` and the like."""
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(address[0]) for *_, address in found))
+
+
+class HttpEndpoint:
+    """Tools that are called with POST and looked up with GET. A secret is read for each call and held nowhere."""
+
+    def __init__(
+        self,
+        secrets: Secrets,
+        private: PrivateHosts,
+        resolve: Resolve = resolve,
+        verify: ssl.SSLContext | None = None,
+    ) -> None:
+        self._secrets = secrets
+        self._private = private
+        self._resolve = resolve
+        self._verify = verify
+
+    def call(self, context: ToolContext, tool: Tool, arguments: JsonObject, /) -> JsonObject:
+        """The answer to the arguments, posted as JSON; errors as Endpoint says."""
+        headers = {
+            "content-type": "application/json",
+            "idempotency-key": context.idempotency_key,
+            "parlour-tool-call": str(context.tool_call_id or context.turn_id),
+        }
+        if context.callback_url:
+            headers["parlour-callback"] = context.callback_url
+        seconds = min(tool.patience, LONGEST_REQUEST_SECONDS)
+        answer = self._ask(context, tool, "POST", tool.endpoint, seconds, headers, canonical(arguments).encode())
+        if answer.status == httpx2.codes.ACCEPTED and context.callback_url:
+            raise AnswersLater
+        return understood(answer, writes=tool.writes)
+
+    def lookup(self, context: ToolContext, tool: Tool, /) -> JsonObject | None:
+        """What became of the call with the context's key: 200 and a JSON object, or 404 when it was not done.
+
+        It is asked also of a call that was given up.
+        """
+        context = replace(context, line=Line())
+        url = (tool.lookup or "").replace(KEY, quote(context.idempotency_key, safe=""))
+        return found(self._ask(context, tool, "GET", url, _LOOKUP_SECONDS, {}, b""))
+
+    def _ask(
+        self,
+        context: ToolContext,
+        tool: Tool,
+        method: str,
+        url: str,
+        seconds: float,
+        headers: Mapping[str, str],
+        body: bytes,
+    ) -> Answer:
+        """One request and its answer. What was surely not sent is a plain ModelError."""
+        deadline = time.monotonic() + min(seconds, context.seconds_left())
+        self._refuse_unlisted(tool, url)
+        sent = {"accept": "application/json", "user-agent": "Parlour", **headers, **self._authorization(tool)}
+        target = self._private.at(url)
+        addresses = self._addresses(target, trusted=self._private.knows(url))
+        request = _Request(context, deadline, self._context(), writes=tool.writes and method == "POST")
+        for position, address in enumerate(addresses):
+            try:
+                return request.send(method, target, address, sent, body)
+            except _NEVER_SENT as error:
+                log.info("tool_unreached", tool=tool.name, turn_id=context.turn_id, error=type(error).__name__)
+                if position == len(addresses) - 1 or context.line.is_hung_up:
+                    break
+            except _UNSENDABLE as error:
+                log.error("tool_unsendable", error, tool=tool.name, turn_id=context.turn_id)
+                break
+        if context.line.is_hung_up:
+            raise ToolCancelled
+        raise ToolFailed(f"{tool.name} could not be reached; nothing was done. It may work when tried again.")
+
+    def _refuse_unlisted(self, tool: Tool, url: str) -> None:
+        """The pack was checked when it was applied; the list or the deployment may have changed since."""
+        if host_of(url) not in tool.hosts or not (url.startswith("https://") or self._private.knows(url)):
+            log.error("tool_host_refused", tool=tool.name)
+            raise ToolNotAvailable(f"{tool.name} may not be reached from here; answer without it")
+
+    def _addresses(self, url: str, *, trusted: bool) -> Sequence[str]:
+        parts = urlsplit(url)
+        try:
+            addresses = self._resolve(parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80))
+        except (OSError, UnicodeError):
+            addresses = []
+        if not addresses:
+            raise ToolFailed("the tool's address is not known at the moment; nothing was done")
+        if not trusted and not all(map(is_public, addresses)):
+            log.error("tool_address_refused", host=host_of(url))
+            log.count("ToolAddressRefused")
+            raise ToolNotAvailable("the tool's address is not a public one; answer without it")
+        return addresses
+
+    def _authorization(self, tool: Tool) -> dict[str, str]:
+        if tool.auth is None:
+            return {}
+        try:
+            secret = self._secrets.get(tool.secret or "")
+        except (Misconfigured, SecretUnavailable) as error:
+            log.error("tool_secret_missing", error, tool=tool.name)
+            raise ToolFailed(f"{tool.name} cannot be used at the moment; nothing was done") from error
+        return {"authorization": f"Bearer {secret.strip()}"}
+
+    def _context(self) -> ssl.SSLContext:
+        if self._verify is None:
+            self._verify = httpx2.create_ssl_context(trust_env=False)
+        return self._verify
+
+
+class _Request:
+    """One request on a connection of its own, which ends by its deadline or when the line is hung up."""
+
+    def __init__(self, context: ToolContext, deadline: float, verify: ssl.SSLContext, *, writes: bool) -> None:
+        self._line = context.line
+        self._deadline = deadline
+        self._verify = verify
+        self._writes = writes
+        self._socket: socket.socket | None = None
+        self._expired = False
+
+    def send(self, method: str, url: str, address: str, headers: Mapping[str, str], body: bytes) -> Answer:
+        """The answer, or why there is none; what was never sent raises httpx2's own errors."""
+        seconds = self._deadline - time.monotonic()
+        if seconds <= 0 or self._line.is_hung_up:
+            raise ToolCancelled if self._line.is_hung_up else ToolTimedOut
+        self._line.opened(self._cut)
+        timer = threading.Timer(seconds, self._expire)
+        timer.daemon = True
+        timer.start()
+        try:
+            return self._exchange(method, url, address, headers, body, seconds)
+        except (*_NEVER_SENT, *_UNSENDABLE):
+            raise
+        except (httpx2.RequestError, OSError, ValueError) as error:
+            raise self._lost(error) from error
+        finally:
+            timer.cancel()
+
+    def _exchange(
+        self, method: str, url: str, address: str, headers: Mapping[str, str], body: bytes, seconds: float
+    ) -> Answer:
+        parts = urlsplit(url)
+        there = f"[{address}]" if ":" in address else address
+        target = parts._replace(netloc=f"{there}:{parts.port}" if parts.port else there).geturl()
+        timeout = httpx2.Timeout(seconds, connect=min(seconds, _CONNECT_SECONDS))
+        extensions = {"sni_hostname": parts.hostname, "trace": self._watch}
+        with (
+            httpx2.Client(verify=self._verify, timeout=timeout, trust_env=False, follow_redirects=False) as client,
+            client.stream(
+                method, target, content=body or None, extensions=extensions,
+                headers={**headers, "host": parts.netloc, "accept-encoding": "identity"},
+            ) as response,
+        ):  # fmt: skip
+            return Answer(response.status_code, self._body(response))
+
+    def _body(self, response: httpx2.Response) -> bytes | None:
+        """The body, or None when it is longer than an answer may be."""
+        read = bytearray()
+        for piece in response.iter_raw():
+            read += piece
+            if len(read) > MOST_BYTES:
+                return None
+        return bytes(read)
+
+    def _lost(self, problem: Exception) -> ModelError:
+        """What to make of an answer that did not come."""
+        late = self._expired or self._line.is_hung_up or isinstance(problem, httpx2.TimeoutException)
+        if self._writes:
+            return StillUnderWay() if late else OutcomeUnknown()
+        if self._line.is_hung_up:
+            return ToolCancelled()
+        return ToolTimedOut() if late else ToolFailed("the tool broke off; it may work when tried again")
+
+    def _watch(self, event: str, info: Mapping[str, Any]) -> None:
+        """Keep the socket of the connection that is being opened, so that it can be cut."""
+        if event.endswith((".connect_tcp.complete", ".start_tls.complete")):
+            self._socket = info["return_value"].get_extra_info("socket")
+            if self._expired or self._line.is_hung_up:
+                self._cut()
+
+    def _expire(self) -> None:
+        self._expired = True
+        self._cut()
+
+    def _cut(self) -> None:
+        """End the connection under whoever reads from it. TLS is passed over: its goodbye could wait for ever."""
+        if self._socket is not None:
+            with suppress(OSError):
+                socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
