@@ -30,10 +30,12 @@ ALTER TABLE tool_calls
 CREATE INDEX tool_calls_unknown ON tool_calls (tenant_id, started_at) WHERE state = 'unknown';
 
 -- held: the channel takes no free text any more (WhatsApp: a day after the user last wrote), so a person decides.
+-- sent_by: the sender that made the row `sending`; a row begun by a statement whose answer was lost is its own.
 ALTER TABLE outbox DROP CONSTRAINT outbox_state_check;
 ALTER TABLE outbox
     ADD CONSTRAINT outbox_state_check
         CHECK (state IN ('pending', 'sending', 'sent', 'delivered', 'read', 'failed', 'unknown', 'held')),
+    ADD COLUMN sent_by     uuid,
     ADD COLUMN resolved_by text,
     ADD COLUMN resolved_at timestamptz;
 CREATE INDEX outbox_needs_a_person ON outbox (tenant_id, created_at) WHERE state IN ('unknown', 'held');
