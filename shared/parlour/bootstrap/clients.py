@@ -7,7 +7,7 @@ import boto3
 from botocore.config import Config
 
 from parlour.infra.dead_letters import SqsDeadLetters
-from parlour.infra.queues import SqsQueue
+from parlour.infra.queues import SqsDelays, SqsQueue
 from parlour.infra.secrets import SecretsManager
 from parlour.infra.visibility import Hasten, hastener
 
@@ -26,6 +26,11 @@ def queue(url: str) -> SqsQueue:
 def dead_letters(url: str, home: str) -> SqsDeadLetters:
     """What the queue at `home` gave up on, in the one at `url`."""
     return SqsDeadLetters(boto3.client("sqs", config=_QUICK), url, home)
+
+
+def delays(url: str) -> SqsDelays:
+    """The standard queue at `url`, for messages that come later."""
+    return SqsDelays(boto3.client("sqs", config=_QUICK), url)
 
 
 def secrets() -> SecretsManager:

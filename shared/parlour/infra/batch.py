@@ -1,7 +1,8 @@
-"""One batch from an SQS FIFO queue to the answer that Lambda expects: which messages are not done.
+"""One batch from an SQS queue to the answer that Lambda expects: which messages are not done.
 
 A message that may yet succeed holds back the rest of its group, so that the order is kept; one that never
 can (CallerError: it is not what this queue carries) does not, and goes to the dead-letter queue by itself.
+A standard queue has no groups: there nobody is held back.
 """
 
 import json

@@ -10,6 +10,16 @@ ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = EXCLUDED.due_at;
 -- A piece of work is done.
 DELETE FROM work_due WHERE tenant_id = current_tenant() AND kind = %(kind)s AND id = %(id)s;
 
+-- name: put_off_due
+-- Look again later, unless somebody else has seen to it since it was read; said twice, it is done once.
+UPDATE work_due SET due_at = %(due_at)s
+ WHERE tenant_id = current_tenant() AND kind = %(kind)s AND id = %(id)s AND due_at IN (%(was)s, %(due_at)s);
+
+-- name: when_due
+-- When the tenant's own piece of work is to be looked at.
+SELECT tenant_id, kind, id, due_at FROM work_due
+ WHERE tenant_id = current_tenant() AND kind = %(kind)s AND id = %(id)s;
+
 -- name: due
 -- What is due in any tenant, longest first.
 SELECT tenant_id, kind, id, due_at FROM work_due WHERE due_at <= %(now)s ORDER BY due_at LIMIT %(most)s;

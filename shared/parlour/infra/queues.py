@@ -1,5 +1,6 @@
-"""Sending to SQS FIFO queues. Receiving is the event source mapping's work, not ours."""
+"""Sending to SQS: at once to FIFO queues, later to a standard one. Receiving is the event source mapping's work."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
@@ -12,6 +13,9 @@ from parlour.infra.jsonable import JsonObject, canonical, digest
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
     from mypy_boto3_sqs.type_defs import SendMessageBatchRequestEntryTypeDef
+
+LONGEST_DELAY_SECONDS = 900
+"""SQS keeps a message back no longer; what is due later is delayed again when it comes."""
 
 _BATCH = 10
 _BATCH_BYTES = 900_000
@@ -53,6 +57,31 @@ class SqsQueue:
                 raise QueueUnavailable from error
             if answer.get("Failed"):
                 raise QueueUnavailable(f"the queue refused {len(answer['Failed'])} of {len(batch)} messages")
+
+
+class Delays(Protocol):
+    """Somewhere to send a message that comes later: after `seconds`, or LONGEST_DELAY_SECONDS if that is sooner.
+
+    So the body says when it is due, and whoever receives it early delays it again. Raises QueueUnavailable.
+    """
+
+    def send(self, body: JsonObject, seconds: float, /) -> None: ...
+
+
+class SqsDelays:
+    """One standard queue, by its URL. In no order, and at least once."""
+
+    def __init__(self, client: "SQSClient", url: str) -> None:
+        self._client = client
+        self._url = url
+
+    def send(self, body: JsonObject, seconds: float, /) -> None:
+        """Send, to be received when `seconds` have passed, and never before."""
+        delay = min(LONGEST_DELAY_SECONDS, max(0, math.ceil(seconds)))
+        try:
+            self._client.send_message(QueueUrl=self._url, MessageBody=canonical(body), DelaySeconds=delay)
+        except (BotoCoreError, ClientError) as error:
+            raise QueueUnavailable from error
 
 
 def _entry(index: int, message: QueueMessage) -> "SendMessageBatchRequestEntryTypeDef":

@@ -5,17 +5,22 @@ found by the sweep. The hot paths do both inside their own statements; these fun
 """
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Literal
 from uuid import UUID
 
+from parlour.infra.errors import MalformedPayload
+from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Queries
+from parlour.infra.queues import Delays
 
 type Kind = Literal["session", "outbox", "tool_call"]
 
 GRACE = timedelta(minutes=5)
 """How long work may take its usual way before the sweep looks after it."""
+
+_KINDS: dict[str, Kind] = {"session": "session", "outbox": "outbox", "tool_call": "tool_call"}
 
 SQL = Queries.beside(__file__)
 
@@ -29,6 +34,25 @@ class Due:
     id: UUID
     due_at: datetime
 
+    def to_json(self) -> JsonObject:
+        """As a wake-up's body."""
+        return {
+            "tenant_id": str(self.tenant_id),
+            "kind": self.kind,
+            "id": str(self.id),
+            "due_at": self.due_at.isoformat(),
+        }
+
+    @classmethod
+    def from_json(cls, body: JsonObject) -> "Due":
+        """Back from a wake-up's body; MalformedPayload when it is something else."""
+        try:
+            kind = _KINDS[str(body["kind"])]
+            due_at = datetime.fromisoformat(str(body["due_at"])).astimezone(UTC)
+            return cls(UUID(str(body["tenant_id"])), kind, UUID(str(body["id"])), due_at)
+        except (KeyError, ValueError):
+            raise MalformedPayload('a wake-up is {"tenant_id", "kind", "id", "due_at"}') from None
+
 
 def mark(tx: Transaction, kind: Kind, work_id: UUID, due_at: datetime) -> None:
     """Have the work looked at when `due_at` has come, and not before, whatever was said earlier."""
@@ -38,6 +62,21 @@ def mark(tx: Transaction, kind: Kind, work_id: UUID, due_at: datetime) -> None:
 def settle(tx: Transaction, kind: Kind, work_id: UUID) -> None:
     """The work is done; nobody has to look."""
     tx.run(SQL["settle_due"], kind=kind, id=work_id)
+
+
+def put_off(tx: Transaction, due: Due, due_at: datetime) -> bool:
+    """Have it looked at again when `due_at` has come; False when somebody else did so since it was read."""
+    return tx.run(SQL["put_off_due"], kind=due.kind, id=due.id, was=due.due_at, due_at=due_at) > 0
+
+
+def find(tx: Transaction, kind: Kind, work_id: UUID) -> Due | None:
+    """When the tenant's own piece of work is due; None when nobody has to look."""
+    return tx.first(SQL["when_due"], Due, kind=kind, id=work_id)
+
+
+def wake_up(delays: Delays, due: Due, now: datetime) -> None:
+    """Have it looked at by the minute, by a message that comes when it is due. The row has to be there besides."""
+    delays.send(due.to_json(), (due.due_at - now).total_seconds())
 
 
 def due(tx: Transaction, now: datetime, most: int) -> list[Due]:
