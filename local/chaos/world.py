@@ -27,8 +27,9 @@ from local.processes import Processes
 from local.scripted_model import Script, ScriptedModel
 from local.servers import serve
 from local.state import FOLDER, free_ports, plain_environment
-from local.workers import Ended, Workers
+from local.workers import Workers
 from parlour.infra.ids import uuid7
+from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database, connector
 from parlour.packs.apply import apply
 from parlour.tenancy import roles
@@ -137,12 +138,11 @@ class World:
         """A telephone number that nobody has used here."""
         return f"+{next(self._numbers)}"
 
-    def write(self, desk: Desk, number: str, text: str, message_id: str) -> Ended:
-        """Somebody writes: the provider's webhook, through the inbound handler. Its status is in the answer."""
-        payload = text_message(
+    def message(self, desk: Desk, number: str, text: str, message_id: str) -> JsonObject:
+        """What the provider's webhook says when somebody writes."""
+        return text_message(
             app=desk.app, sender=number, name="Chaos", text=text, message_id=message_id, now=datetime.now(UTC)
         )
-        return self.workers.invoke("inbound", webhook(payload), 10)
 
     def received(self) -> dict[str, list[str]]:
         """The texts that phones have received, by number."""
@@ -150,6 +150,10 @@ class World:
         for message in httpx2.get(f"{self.servers.phone}/messages", timeout=10).json()["messages"]:
             found.setdefault(message["to"], []).append(message["text"])
         return found
+
+    def effects(self) -> dict[tuple[str, str], int]:
+        """How often the office has done something, by tool and signature."""
+        return {}
 
     def dead_letters(self) -> dict[str, int]:
         """How many messages lie in each dead-letter queue that is not empty."""

@@ -1,0 +1,157 @@
+"""The conversations of the fault suite: each from a phone of its own, each with its death, and what was seen of it."""
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+from local.chaos.pump import SLOTS, Delivery
+from local.chaos.scenarios import Boundary, Invocation, Scenario
+from local.chaos.tripwire import Point, Recorded, Tripwire
+from local.chaos.world import Desk, World, webhook
+from local.workers import Ended
+
+_ASKED = """
+SELECT count(*) FROM steps p JOIN turns t ON t.id = p.turn_id JOIN sessions s ON s.id = t.session_id
+  JOIN users u ON u.id = s.user_id
+ WHERE u.phone = %s AND p.completed_at IS NOT NULL
+"""
+
+
+@dataclass(slots=True)
+class Conversation:
+    """One phone's conversation. `boundary` is None for a clean run, which is recorded instead.
+
+    deaths      where its workers die; taken out as they happen.
+    unpaid      at the moment of death: model answers that were given and not committed.
+    redelivered deliveries after a message's first.
+    """
+
+    scenario: Scenario
+    tag: str
+    number: str
+    boundary: Boundary | None = None
+    deaths: dict[Invocation, Point] = field(default_factory=dict)
+    invocations: Counter[str] = field(default_factory=Counter)
+    recorded: dict[Invocation, tuple[str, ...]] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+    unpaid: int = 0
+    redelivered: int = 0
+    died_at: float | None = None
+    ended_at: float = 0.0
+    swept: bool = False
+
+    @property
+    def seconds(self) -> float:
+        """From the death to the last thing that happened."""
+        return self.ended_at - self.died_at if self.died_at is not None else 0.0
+
+
+class Conversations:
+    """All of them at once: tells the pump who dies where, and keeps what it sees. Used by several threads."""
+
+    def __init__(self, world: World, desk: Desk) -> None:
+        self.world = world
+        self.desk = desk
+        self.all: list[Conversation] = []
+        self._by_number: dict[str, Conversation] = {}
+        self._known: dict[str, str] = {}
+        self._lock = threading.Lock()
+
+    def open(self, scenario: Scenario, boundary: Boundary | None = None) -> Conversation:
+        """A conversation that has not begun."""
+        number = self.world.number()
+        conversation = Conversation(scenario, f"r{number.removeprefix('+')}", number, boundary)
+        if boundary:
+            conversation.deaths[boundary.invocation] = boundary.point
+        self.all.append(conversation)
+        self._by_number[number] = conversation
+        return conversation
+
+    def begin(self, conversations: list[Conversation]) -> None:
+        """Everybody writes. A provider whose webhook was not answered delivers it again."""
+        with ThreadPoolExecutor(SLOTS) as writing:
+            list(writing.map(self._write, conversations))
+
+    def plan(self, delivery: Delivery) -> Tripwire | None:
+        """What becomes of this invocation: a clean run is recorded, a boundary's own dies."""
+        conversation = self._of(delivery)
+        return self._wrap(conversation, delivery.function) if conversation else None
+
+    def seen(self, delivery: Delivery, ended: Ended, begun: float) -> None:
+        """Note what became of an invocation."""
+        conversation = self._of(delivery)
+        if conversation:
+            conversation.redelivered += delivery.receives > 1
+            self._note(conversation, delivery.function, ended, begun)
+
+    def invoke(self, conversation: Conversation, function: str, event: Any, seconds: float) -> Ended:
+        """What somebody outside asks for directly and, when it died, asks for again."""
+        while True:
+            wrap = self._wrap(conversation, function)
+            begun = time.monotonic()
+            ended = self.world.workers.invoke(function, event, seconds, wrap)
+            self._note(conversation, function, ended, begun)
+            if ended.how == "answered":
+                return ended
+            conversation.redelivered += 1
+            if conversation.redelivered > 10:
+                conversation.problems.append(f"{function} never answered: {ended.answer}")
+                return ended
+
+    def _write(self, conversation: Conversation) -> None:
+        text = f"chaos {conversation.scenario.script} {conversation.tag}: how wide is the crack at C4?"
+        payload = self.world.message(self.desk, conversation.number, text, f"m-{conversation.tag}")
+        ended = self.invoke(conversation, "inbound", webhook(payload), 10)
+        answer = getattr(ended.answer, "answer", ended.answer)
+        if not isinstance(answer, Mapping) or answer.get("statusCode") != 200:
+            conversation.problems.append(f"the webhook was answered with {answer}")
+
+    def _wrap(self, conversation: Conversation, function: str) -> Tripwire | None:
+        with self._lock:
+            conversation.invocations[function] += 1
+            invocation = (function, conversation.invocations[function])
+            point = conversation.deaths.pop(invocation, None)
+        if point is None and conversation.boundary is not None:
+            return None
+        return Tripwire(self.world.places, point)
+
+    def _note(self, conversation: Conversation, function: str, ended: Ended, begun: float) -> None:
+        conversation.ended_at = max(conversation.ended_at, begun + ended.seconds)
+        if ended.how == "killed":
+            conversation.died_at = begun + ended.seconds
+            done = int(self.world.value(_ASKED, conversation.number) or 0)
+            conversation.unpaid = self.world.model.asked(conversation.tag) - done
+        elif ended.how == "timed_out":
+            conversation.problems.append(f"{function} took too long")
+        elif isinstance(ended.answer, Recorded):
+            invocation = (function, conversation.invocations[function])
+            conversation.recorded[invocation] = ended.answer.calls
+
+    def _of(self, delivery: Delivery) -> Conversation | None:
+        number = number_of(self.world, delivery.body, self._known)
+        return self._by_number.get(number or "")
+
+
+_OWNERS = {
+    "session_id": "SELECT u.phone FROM sessions s JOIN users u ON u.id = s.user_id WHERE s.id = %s",
+    "outbox_id": "SELECT recipient FROM outbox WHERE id = %s",
+    "tool_call_id": """SELECT u.phone FROM tool_calls c JOIN turns t ON t.id = c.turn_id
+                         JOIN sessions s ON s.id = t.session_id JOIN users u ON u.id = s.user_id WHERE c.id = %s""",
+}
+
+
+def number_of(world: World, body: Mapping[str, Any], known: dict[str, str]) -> str | None:
+    """The phone that a queue's message is about; None when it is about nobody. Remembers in `known`."""
+    if "sender" in body:
+        return str(body["sender"])
+    for name, query in _OWNERS.items():
+        if name in body:
+            key = str(body[name])
+            if key not in known and (number := world.value(query, key)):
+                known[key] = str(number)
+            return known.get(key)
+    return None

@@ -1,0 +1,87 @@
+"""What is killed: the ways of a message through the functions, and which of their invocations die where. Pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from local.chaos.tripwire import Point
+from local.scripted_model import Script, Uses
+
+type Invocation = tuple[str, int]
+"""A function and its how-manieth invocation for one conversation, from 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """A tool that changes something. `certain`: by its lookup one can always find out whether it was done."""
+
+    tool: str
+    certain: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """One way through the functions, and what there is in the end if nothing is lost and nothing is done twice.
+
+    script        what the model plays.
+    killed        the invocations whose every port call is a boundary.
+    turns, steps  of the conversation, in all.
+    parked        the turn fails first (its worker dies every time), and is redriven by an operator.
+    """
+
+    name: str
+    script: str
+    killed: tuple[Invocation, ...]
+    turns: int = 1
+    steps: int = 1
+    effects: tuple[Effect, ...] = ()
+    parked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Boundary:
+    """Where one conversation's worker dies: before or after the `number`-th port call of an invocation."""
+
+    scenario: Scenario
+    invocation: Invocation
+    number: int
+    point: Point
+
+
+RAISE, NOTIFY, SURVEY = "raise_rfi", "notify_foreman", "order_survey"
+
+SCRIPTS: Mapping[str, Script] = {
+    "plain": Script(),
+    "effects": Script(
+        uses=(
+            Uses(RAISE, {"subject": "Crack at C4 TAG", "question": "May we backfill behind grid C?"}),
+            Uses(NOTIFY, {"message": "RFI raised, hold the backfill. TAG"}),
+        ),
+        then="The request is raised and the foreman knows.",
+    ),
+    "heavy": Script(uses=(Uses(SURVEY, {"area": "Grid C TAG"}),), then="I am on it."),
+}
+
+SCENARIOS = (
+    Scenario("accept", "plain", (("inbound", 1),)),
+    Scenario("receive", "plain", (("receiver", 1),)),
+    Scenario("plain turn", "plain", (("orchestrator", 1),)),
+    Scenario("send", "plain", (("outbound", 1),)),
+    Scenario(
+        "two effects", "effects", (("orchestrator", 1),), steps=2, effects=(Effect(RAISE, True), Effect(NOTIFY, False))
+    ),
+    Scenario(
+        "heavy tool", "heavy", (("orchestrator", 1), ("tool_dispatcher", 1), ("orchestrator", 2)), turns=2, steps=3,
+        effects=(Effect(SURVEY, True),),
+    ),
+)  # fmt: skip
+
+
+def boundaries(scenario: Scenario, recorded: Mapping[Invocation, Sequence[str]]) -> list[Boundary]:
+    """Every port call that a clean run made, before and after. LookupError when an invocation did not happen."""
+    found = []
+    for invocation in scenario.killed:
+        if invocation not in recorded:
+            raise LookupError(f"a clean run of '{scenario.name}' had no invocation {invocation}: {list(recorded)}")
+        for number, call in enumerate(recorded[invocation], start=1):
+            found += [Boundary(scenario, invocation, number, Point(call, after)) for after in (False, True)]
+    return found
