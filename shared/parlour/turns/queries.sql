@@ -11,6 +11,20 @@ RETURNING id, user_id, binding_id, channel, lease_token AS token, lease_until AS
 -- When the session's lease ends by itself, null when nobody holds it; no row for a session that is gone.
 SELECT lease_until FROM sessions WHERE id = %(session_id)s;
 
+-- name: hold_session
+-- Keep a session as it is until the transaction ends: whoever stores a message or runs a turn in it waits.
+SELECT channel, lease_until FROM sessions WHERE id = %(session_id)s FOR UPDATE;
+
+-- name: waiting_since
+-- The oldest of what a session has not answered yet: an unanswered message, or a turn that is open.
+SELECT w.since
+  FROM (SELECT m.received_at AS since FROM messages m
+         WHERE m.session_id = %(session_id)s AND m.state = 'unanswered'
+        UNION ALL
+        SELECT t.frozen_at FROM turns t WHERE t.session_id = %(session_id)s AND t.state = 'open') w
+ ORDER BY w.since
+ LIMIT 1;
+
 -- name: fence
 -- Pass only with the session's current token; notes the number of the feed's last event. Whoever holds the lease is
 -- the only one who numbers, so that repeating the write gives the same events the same numbers.

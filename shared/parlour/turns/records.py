@@ -34,6 +34,14 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
+class HeldSession:
+    """A session that is looked at: its channel, and until when a worker has it."""
+
+    channel: str
+    lease_until: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
 class OpenTurn:
     """A turn being run: its number in the session, how often it was begun, its frozen moment, and whether it was
     opened just now: then there is nothing to resume."""

@@ -13,6 +13,7 @@ from parlour.turns.records import (
     Earlier,
     Event,
     Held,
+    HeldSession,
     Inbound,
     Lease,
     LlmCall,
@@ -39,6 +40,17 @@ def take_lease(tx: Transaction, session_id: UUID, holder: UUID, now: datetime, u
 def held(tx: Transaction, session_id: UUID) -> Held | None:
     """Until when the session is held; None when there is no such session."""
     return tx.first(SQL["lease_end"], Held, session_id=session_id)
+
+
+def hold_session(tx: Transaction, session_id: UUID) -> HeldSession | None:
+    """The session, locked until the transaction ends; None when it is gone."""
+    return tx.first(SQL["hold_session"], HeldSession, session_id=session_id)
+
+
+def waiting_since(tx: Transaction, session_id: UUID) -> datetime | None:
+    """Since when something in the session waits for an answer; None when nothing does."""
+    since: datetime | None = tx.value(SQL["waiting_since"], session_id=session_id)
+    return since
 
 
 def fence(tx: Transaction, lease: Lease, last_event: int) -> bool:
