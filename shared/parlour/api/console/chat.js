@@ -6,6 +6,7 @@ import { Reply } from "./reply.js";
 import { remembered, remember, forget } from "./kept.js";
 
 const SAMPLES = ["What can you help me with?", "What happened most recently?"];
+const LONGEST = 8000; // characters, as the API counts them
 const SLOW = 20_000;
 const GIVE_UP = 300_000;
 
@@ -18,6 +19,7 @@ export class Chat {
     this.form = byId("chat-form");
     this.say = byId("say");
     this.fit = autogrow(this.say);
+    this.say.addEventListener("input", () => this.tooLong());
     this.toEnd = stickToEnd(this.log);
     sendOnEnter(this.say, this.form);
     this.form.addEventListener("submit", (event) => { event.preventDefault(); this.submit(); });
@@ -91,10 +93,19 @@ export class Chat {
 
   submit() {
     const text = this.say.value.trim();
-    if (!text || this.form.hidden) return;
+    if (!text || this.form.hidden || this.tooLong()) return;
     this.say.value = "";
     this.fit();
     this.send(text);
+  }
+
+  /** Say so when what is written is too long to be sent; it stays as it is. */
+  tooLong() {
+    const length = [...this.say.value.trim()].length;
+    const over = length > LONGEST;
+    if (over || this.warned) notice(byId("chat-notice"), over ? `This has ${length.toLocaleString("en")} characters, and a message may have ${LONGEST.toLocaleString("en")}. Shorten it, or send it in parts; nothing was sent.` : "");
+    this.warned = over;
+    return over;
   }
 
   async send(text) {

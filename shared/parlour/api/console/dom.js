@@ -41,13 +41,16 @@ export function sendOnEnter(textarea, form) {
   });
 }
 
-/** Keep a log at its end while the reader is there; leave it alone when they scrolled up. */
+/** Keep a log at its end while the reader is there, also when it is shown or resized; leave it when they scrolled up. */
 export function stickToEnd(log) {
   let atEnd = true;
   log.addEventListener("scroll", () => {
-    atEnd = log.scrollHeight - log.scrollTop - log.clientHeight < 60;
+    if (log.clientHeight) atEnd = log.scrollHeight - log.scrollTop - log.clientHeight < 60;
   }, { passive: true });
-  return (force = false) => {
-    if (force || atEnd) log.scrollTop = log.scrollHeight;
+  const toEnd = (force = false) => {
+    if (force) atEnd = true;
+    if (atEnd) log.scrollTop = log.scrollHeight;
   };
+  new ResizeObserver(() => toEnd()).observe(log);
+  return toEnd;
 }

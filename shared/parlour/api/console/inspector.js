@@ -39,7 +39,9 @@ export class Inspector {
     if (this.local) this.credentials = await call("GET", "local/token").catch(() => null);
     byId("key-form").hidden = this.credentials !== null;
     byId("refresh").hidden = this.credentials === null;
-    if (this.credentials) await this.refresh();
+    if (!this.credentials) return;
+    this.onSignedIn(this.credentials);
+    await this.refresh();
   }
 
   async sign() {
@@ -51,21 +53,42 @@ export class Inspector {
     this.onSignedIn(this.credentials);
   }
 
-  /** Read the latest turns; true when it worked. A local member's token that ran out is replaced once. */
-  async refresh(again = true) {
+  /** One call as whoever signed in. A local member's token that ran out is replaced once. */
+  async ask(method, path, body) {
+    try {
+      return await call(method, path, { ...this.credentials, body });
+    } catch (error) {
+      if (error.status !== 401 || !this.local) throw error;
+      this.credentials = await call("GET", "local/token").catch(() => this.credentials);
+      return call(method, path, { ...this.credentials, body });
+    }
+  }
+
+  /** Read the latest turns; true when it worked. */
+  async refresh() {
     if (!this.credentials) return false;
     try {
-      const { turns } = await call("GET", `v1/turns?most=${MOST}`, this.credentials);
+      const { turns } = await this.ask("GET", `v1/turns?most=${MOST}`);
       notice(byId("turns-notice"), "");
       this.draw(turns);
       return true;
     } catch (error) {
-      if (error.status === 401 && this.local && again) {
-        this.credentials = await call("GET", "local/token").catch(() => this.credentials);
-        return this.refresh(false);
-      }
       notice(byId("turns-notice"), error.message);
       return false;
+    }
+  }
+
+  /** Show one turn, opened, also when it is not among the latest: by its id, or as the last of its session. */
+  async reveal({ turn_id: id, session_id: session }) {
+    try {
+      const turn = id ? await this.ask("GET", `v1/turns/${id}`) : (await this.ask("GET", `v1/turns?most=1&session_id=${session}`)).turns[0];
+      if (!turn) return;
+      this.found = turn;
+      this.revealing = true;
+      await this.refresh();
+      byId("turn-list").querySelector(".found")?.scrollIntoView({ block: "start", behavior: "smooth" });
+    } catch (error) {
+      notice(byId("turns-notice"), error.message);
     }
   }
 
@@ -73,11 +96,15 @@ export class Inspector {
     const newest = turns[0]?.id;
     if (newest && newest !== this.newest) this.open = new Set([newest]);
     this.newest = newest;
-    byId("turn-list").replaceChildren(...(turns.length ? turns.map((turn) => this.turn(turn)) : [blank()]));
+    const { found } = this;
+    if (this.revealing) this.open.add(found.id);
+    this.revealing = false;
+    const shown = !found || turns.some(({ id }) => id === found.id) ? turns : [found, ...turns];
+    byId("turn-list").replaceChildren(...(shown.length ? shown.map((turn) => this.turn(turn)) : [blank()]));
   }
 
   turn(turn) {
-    const details = h("details", { class: "turn", open: this.open.has(turn.id) }, summary(turn), body(turn));
+    const details = h("details", { class: turn.id === this.found?.id ? "turn found" : "turn", open: this.open.has(turn.id) }, summary(turn), body(turn));
     details.addEventListener("toggle", () => (details.open ? this.open.add(turn.id) : this.open.delete(turn.id)));
     return details;
   }

@@ -1,6 +1,7 @@
 // Puts the page together: settings first, then the conversation, and the phone and the turns where there are any.
 
 import { call } from "./api.js";
+import { Attention } from "./attention.js";
 import { Chat, kindly } from "./chat.js";
 import { byId, notice } from "./dom.js";
 import { Inspector } from "./inspector.js";
@@ -14,10 +15,17 @@ async function start() {
   const environment = byId("environment");
   environment.textContent = settings.environment;
   environment.hidden = !settings.environment;
-  const refresh = () => setTimeout(() => inspector.refresh(), SETTLE);
+  const refresh = () => setTimeout(() => Promise.all([inspector.refresh(), attention.refresh()]), SETTLE);
   const chat = new Chat(settings, refresh);
-  const inspector = new Inspector(settings, (credentials) => settings.bindings.length || introduce(chat, credentials));
-  tabs();
+  const inspector = new Inspector(settings, (credentials) => {
+    attention.start();
+    return settings.bindings.length || introduce(chat, credentials);
+  });
+  const show = tabs((view) => attention.shown(view === "attention"));
+  const attention = new Attention((...asked) => inspector.ask(...asked), (item) => {
+    show("turns");
+    return inspector.reveal(item);
+  });
   const beside = [inspector.start(), settings.local && phone(settings, refresh)];
   await chat.start();
   await Promise.allSettled(beside); // a phone or a list of turns that does not come must not take the chat along
@@ -39,13 +47,24 @@ async function phone(settings, refresh) {
   document.querySelector('[data-show="phone"]').hidden = false;
 }
 
-function tabs() {
+/** The buttons that choose a view; one that is chosen already leads back. `onShown` is told which it is now. */
+function tabs(onShown) {
   const buttons = [...document.querySelectorAll("[data-show]")];
+  const { body } = document;
   const show = (view) => {
-    document.body.dataset.view = view;
+    body.dataset.before = body.dataset.view;
+    body.dataset.view = view;
     for (const button of buttons) button.setAttribute("aria-pressed", String(button.dataset.show === view));
+    onShown(view);
   };
-  for (const button of buttons) button.addEventListener("click", () => show(button.dataset.show));
+  const back = () => (body.dataset.before === "attention" ? "chat" : body.dataset.before ?? "chat");
+  for (const button of buttons) {
+    button.addEventListener("click", () => {
+      const { show: view } = button.dataset;
+      show(view === "attention" && body.dataset.view === view ? back() : view);
+    });
+  }
+  return show;
 }
 
 start().catch((error) => {

@@ -43,6 +43,7 @@ export class Reply {
   settle({ text, citations, at }) {
     const known = new Map(citations.map((citation) => [citation.number, citation]));
     this.text = text;
+    this.element.querySelector(".stopped")?.remove(); // what was said of the trouble is the stored text now
     this.when.textContent = clock(at);
     this.prose.replaceChildren(rich(text, (number) => (known.has(number) ? this.link(known.get(number)) : null)));
     this.sources.replaceChildren(...citations.map((citation) => source(citation)));

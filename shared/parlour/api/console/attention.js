@@ -1,0 +1,234 @@
+// What needs a person: outcomes that nobody knows, replies that did not surely leave, turns that failed, spend.
+// Every item is a card with what happened in a sentence and what can be done about it; nothing is done unconfirmed.
+
+import { byId, h, notice } from "./dom.js";
+
+const NEAR = 20_000; // between two looks while the list is open
+const FAR = 90_000; // and while only its number is shown
+const IDLE = 10 * 60_000; // nobody touched the page: a database that pauses is left to pause
+
+/** Per list: its path, and what can be done: label, `how`, what confirming says, and the confirming button. */
+const KINDS = {
+  tool_calls: {
+    path: "tool-calls",
+    draw: toolCall,
+    actions: [
+      { how: "done", label: "Done", confirm: "The agent will be told that this was done, and the conversation goes on.", yes: "Yes, it was done" },
+      { how: "run_again", label: "Run again", confirm: "This runs once more with the same arguments. If it was done after all, it may be done twice.", yes: "Run it again" },
+    ],
+  },
+  sends: {
+    path: "sends",
+    draw: send,
+    actions: [
+      { how: "arrived", label: "It arrived", confirm: "The reply counts as sent. Nothing is sent again.", yes: "Yes, it arrived", only: "unknown" },
+      { how: "send_again", label: "Send again", confirm: "The reply is sent once more. If it arrived after all, the person gets it twice.", yes: "Send it again", only: "unknown" },
+      { how: "send_again", label: "Send now", confirm: "The reply is sent now, as it is. The channel may refuse it once more; then it comes back here.", yes: "Send it now", only: "held" },
+      { how: "dismiss", label: "Dismiss", confirm: "The reply is not sent, and this leaves the list.", yes: "Dismiss it" },
+    ],
+  },
+  turns: {
+    path: "turns",
+    draw: turn,
+    actions: [
+      { how: "redrive", label: "Answer now", confirm: "What was written is answered by a new turn, as if it had just come.", yes: "Answer it now" },
+      { how: "dismiss", label: "Dismiss", confirm: "What was written stays unanswered, and this leaves the list.", yes: "Dismiss it" },
+    ],
+  },
+};
+
+export class Attention {
+  /** `ask(method, path, body)` calls the API as whoever signed in; `reveal(item)` shows the item's turn. */
+  constructor(ask, reveal) {
+    this.ask = ask;
+    this.reveal = reveal;
+    this.cards = new Map(); // by id: an open question must outlive a refresh
+    this.open = false;
+    this.signedIn = false;
+    this.touched = Date.now();
+    for (const event of ["pointerdown", "keydown"]) document.addEventListener(event, () => { this.touched = Date.now(); }, { passive: true });
+    document.addEventListener("visibilitychange", () => { if (!document.hidden) this.refresh(); });
+    byId("attention-refresh").addEventListener("click", () => this.refresh(true));
+  }
+
+  /** Somebody signed in: show the button, and look from now on. */
+  start() {
+    this.signedIn = true;
+    byId("attention-open").hidden = false;
+    return this.refresh(true);
+  }
+
+  /** Whether the list is in view; what was settled is cleared away when it is opened again. */
+  shown(open) {
+    if (open && !this.open) this.forget();
+    this.open = open;
+    if (open) this.refresh();
+  }
+
+  forget() {
+    for (const [id, card] of this.cards) if (card.settled) this.cards.delete(id);
+  }
+
+  again() {
+    clearTimeout(this.timer);
+    const idle = Date.now() - this.touched > IDLE;
+    if (this.signedIn && !idle) this.timer = setTimeout(() => (document.hidden ? this.again() : this.refresh()), this.open ? NEAR : FAR);
+    else document.addEventListener("pointerdown", () => this.refresh(), { once: true });
+  }
+
+  async refresh(asked = false) {
+    if (!this.signedIn || this.looking) return;
+    this.looking = true;
+    if (asked) this.forget();
+    try {
+      this.draw(await this.ask("GET", "v1/attention"));
+      notice(byId("attention-notice"), "");
+    } catch (error) {
+      if (this.open || error.status !== 0) notice(byId("attention-notice"), error.message);
+    } finally {
+      this.looking = false;
+      this.again();
+    }
+  }
+
+  draw(found) {
+    const listed = new Set(Object.keys(KINDS).flatMap((kind) => found[kind].map(({ id }) => id)));
+    for (const [id, card] of this.cards) if (!listed.has(id) && !card.settled && !card.busy) this.cards.delete(id);
+    for (const kind of Object.keys(KINDS)) for (const item of found[kind]) if (!this.cards.has(item.id)) this.cards.set(item.id, new Card(this, kind, item));
+    const cards = [...this.cards.values()].sort((one, other) => Date.parse(one.item.at) - Date.parse(other.item.at));
+    const list = byId("attention-list");
+    const wanted = [spending(found.spend), ...cards.map(({ element }) => element), cards.length || found.spend.problem ? null : blank(), found.more ? more() : null].filter(Boolean);
+    keep(list, wanted);
+    byId("attention-spend").textContent = spent(found.spend);
+    this.count(found.counts.total);
+  }
+
+  count(total) {
+    const badge = byId("attention-count");
+    badge.textContent = total > 99 ? "99+" : String(total);
+    badge.hidden = !total;
+    byId("attention-open").classList.toggle("pressing", total > 0);
+    byId("attention-open").title = total ? `${total} ${total === 1 ? "thing needs" : "things need"} a person` : "Nothing needs a person";
+  }
+}
+
+class Card {
+  constructor(list, kind, item) {
+    this.list = list;
+    this.kind = KINDS[kind];
+    this.item = item;
+    this.settled = false;
+    this.busy = false;
+    this.foot = h("div", { class: "card-foot" });
+    const actions = this.kind.actions.filter(({ only }) => !only || only === item.state);
+    this.actions = actions;
+    const see = h("button", { class: "link", type: "button", on: { click: () => list.reveal(item) } }, "Show its turn");
+    this.element = h("article", { class: "card", data: { id: item.id } }, ...this.kind.draw(item), see, this.foot);
+    this.offer();
+  }
+
+  offer(problem) {
+    this.foot.replaceChildren(
+      problem ? h("p", { class: "bad", role: "alert" }, problem) : "",
+      h("div", { class: "buttons" }, ...this.actions.map((action) => h("button", { class: "quiet", type: "button", on: { click: () => this.confirm(action) } }, action.label))));
+  }
+
+  confirm(action) {
+    const yes = h("button", { class: "solid", type: "button", on: { click: () => this.act(action) } }, action.yes);
+    const no = h("button", { class: "quiet", type: "button", on: { click: () => this.offer() } }, "Cancel");
+    this.foot.replaceChildren(h("p", { class: "question" }, action.confirm), h("div", { class: "buttons" }, yes, no));
+    yes.focus();
+  }
+
+  async act(action) {
+    this.busy = true;
+    const working = this.foot.querySelectorAll("button");
+    for (const button of working) button.disabled = true;
+    working[0].textContent = "Working…";
+    try {
+      const { message } = await this.list.ask("POST", `v1/attention/${this.kind.path}/${this.item.id}`, { how: action.how });
+      this.settle(message);
+    } catch (error) {
+      // 409: somebody was quicker; 404: it is gone. Neither is to be tried again.
+      if (error.status === 409 || error.status === 404) this.settle(error.message);
+      else this.offer(error.message);
+    } finally {
+      this.busy = false;
+    }
+    if (this.settled) this.list.refresh();
+  }
+
+  settle(message) {
+    this.settled = true;
+    this.element.classList.add("settled");
+    this.foot.replaceChildren(h("p", { class: "result", role: "status" }, message));
+  }
+}
+
+function toolCall({ tool, arguments: given, at, runs }) {
+  const times = runs > 1 ? ` It was tried ${runs} times.` : "";
+  return [
+    head("Outcome unknown", at),
+    h("p", { class: "happened" }, "The agent used ", h("b", {}, tool), ", and nobody knows whether it was done: find out there, then say so here.", times),
+    h("pre", { class: "arguments", tabindex: "0", "aria-label": `Arguments of ${tool}` }, JSON.stringify(given, null, 2)),
+  ];
+}
+
+function send({ state, text, recipient, why, at }) {
+  const held = state === "held";
+  const sentence = held ? "This reply was held back and waits for your decision." : "Nobody knows whether this reply arrived: look at the provider's side, or ask.";
+  return [head(held ? "Reply held" : "Reply in doubt", at), h("p", { class: "happened" }, sentence), h("blockquote", {}, text), h("p", { class: "detail" }, `To ${recipient}`, why ? ` · ${why}` : "")];
+}
+
+function turn({ texts, problem, attempts, binding, at }) {
+  const tries = attempts === 1 ? "one try" : `${attempts} tries`;
+  return [
+    head("Not answered", at),
+    h("p", { class: "happened" }, h("b", {}, binding), ` could not answer this after ${tries}; the person was told that it did not work.`),
+    ...texts.map((text) => h("blockquote", {}, text || "(no text)")),
+    problem ? h("p", { class: "detail" }, problem) : null,
+  ];
+}
+
+function head(what, at) {
+  return h("p", { class: "card-head" }, h("span", { class: "tag" }, what), h("time", { datetime: at }, when(at)));
+}
+
+function spending(spend) {
+  if (!spend.problem) return null;
+  return h("article", { class: "card", data: { id: "spend" } }, h("p", { class: "card-head" }, h("span", { class: "tag" }, spend.stopped ? "Model calls are off" : "Daily cap reached")), h("p", { class: "happened" }, spend.problem));
+}
+
+function blank() {
+  return h("p", { class: "blank", data: { id: "blank" } }, h("b", {}, "All is well"), "Nothing waits for a person: every effect has an outcome, every reply is on its way, and nobody was left without an answer.");
+}
+
+function more() {
+  return h("p", { class: "detail", data: { id: "more" } }, "There is more. It is shown once some of this is settled.");
+}
+
+/** The nodes of `wanted` in their order; those that stay are not touched, so that focus and open questions stay too. */
+function keep(list, wanted) {
+  const stays = new Map([...list.children].map((child) => [child.dataset.id, child]));
+  const nodes = wanted.map((node) => (["spend", "blank", "more"].includes(node.dataset.id) && stays.get(node.dataset.id)?.textContent === node.textContent ? stays.get(node.dataset.id) : node));
+  for (const child of [...list.children]) if (!nodes.includes(child)) child.remove();
+  nodes.forEach((node, index) => { if (list.children[index] !== node) list.insertBefore(node, list.children[index] ?? null); });
+}
+
+function spent({ spent_usd: so_far, reserved_usd: reserved, cap_usd: cap }) {
+  const under = Number(reserved) > 0 ? `, up to ${dollars(reserved)} under way` : "";
+  return `Today ${dollars(so_far)} of ${dollars(cap)}${under}`;
+}
+
+function dollars(text) {
+  const value = Number(text);
+  if (value > 0 && value < 0.01) return "less than $0.01";
+  return `$${value.toFixed(2)}`;
+}
+
+function when(at) {
+  const moment = new Date(at);
+  const time = moment.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+  if (moment.toDateString() === new Date().toDateString()) return `today, ${time}`;
+  return `${moment.toLocaleDateString([], { day: "numeric", month: "short" })}, ${time}`;
+}
