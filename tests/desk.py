@@ -10,7 +10,7 @@ from uuid import UUID
 
 from parlour.channels.envelope import Envelope
 from parlour.infra.ids import uuid7
-from parlour.infra.jsonable import JsonObject
+from parlour.infra.jsonable import Json, JsonObject
 from parlour.infra.postgres import Database
 from parlour.infra.queues import QueueMessage
 from parlour.knowledge.tools import search_knowledge
@@ -93,6 +93,11 @@ def searches(query: str, call: str = "call_1") -> list[JsonObject]:
     return [{"type": "tool_use", "id": call, "name": "search_knowledge", "input": {"query": query}}]
 
 
+def calls(name: str, call: str = "call_1", **arguments: Json) -> list[JsonObject]:
+    """The model asks for a tool."""
+    return [{"type": "tool_use", "id": call, "name": name, "input": {**arguments}}]
+
+
 class Clock:
     """Time that passes a millisecond at every look."""
 
@@ -166,6 +171,18 @@ class Desk:
 
     def run(self, wake: Wake | None = None, database: Database | None = None) -> None:
         run(self.services(database), wake or self.wakes()[-1], lambda: 60.0)
+
+    def add_tool(self, name: str, builtin: Builtin, **flags: bool | str) -> None:
+        """Give the site's adviser a tool that is a function of the test's; flags are columns of `tools`."""
+        self.builtins[name] = builtin
+        columns = {"writes": True, **flags}
+        self.rows(
+            f"INSERT INTO tools (tenant_id, id, name, description, schema, endpoint, created_at, updated_at, "
+            f"{', '.join(columns)}) VALUES (current_tenant(), '{uuid7(self.clock())}', '{name}', 'does it', "
+            f"""'{{"type": "object"}}', 'python:{name}', now(), now(), """
+            f"{', '.join(repr(value) for value in columns.values())}) RETURNING id"
+        )
+        self.rows(f"UPDATE agents SET tools = array_append(tools, '{name}') WHERE slug = 'site-adviser' RETURNING id")
 
     def rows(self, statement: str) -> list[tuple[object, ...]]:
         """What the tenant's tables hold, read as the app role."""

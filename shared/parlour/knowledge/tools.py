@@ -1,11 +1,13 @@
 """The tools that this room gives to models."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from uuid import UUID
 
 from parlour.infra import log
 from parlour.infra.errors import InvalidArguments, ProviderRejected, ProviderUnavailable
 from parlour.infra.jsonable import Json, JsonObject
+from parlour.infra.postgres import Transaction
 from parlour.knowledge.embed import Embedder, Vector, embed_question
 from parlour.knowledge.found import Found
 from parlour.knowledge.search import search
@@ -62,10 +64,12 @@ def search_knowledge(embedder: Embedder) -> Builtin:
     def run(context: ToolContext, arguments: JsonObject) -> JsonObject:
         query, limit = _read(arguments)
         vector = _embed(embedder, query, context)
-        with context.database.transaction(context.principal) as tx:
-            rows = search(context.principal, tx, query=query, vector=vector, most=2 * limit)
-            rows = _different(rows)[:limit]
-            numbers = number_rows(tx, context.session_id, rows, context.fence)
+
+        def look(tx: Transaction) -> tuple[list[Found], Mapping[UUID, int]]:
+            found = _different(search(context.principal, tx, query=query, vector=vector, most=2 * limit))[:limit]
+            return found, number_rows(tx, context.session_id, found, context.fence)
+
+        rows, numbers = context.database.run(context.principal, look)
         documents: list[Json] = [_document(numbers[row.row_id], row) for row in rows]
         return {"documents": documents} if documents else {"documents": [], "hint": _NOTHING}
 

@@ -19,7 +19,7 @@ TOO_LONG = (
     f"That is longer than I can read in one go: please keep a message under {LONGEST_TEXT:,} characters, "
     "or send it in parts."
 )
-OVER_CAP = "I have answered all I can for today and will be back tomorrow. Your message is kept."
+OVER_CAP = "I have answered all I can for today. Please write again tomorrow."
 
 _EMPTY = "Your message arrived without any text. What would you like to know?"
 _MEDIA = "I cannot open attachments here yet. Could you tell me in words what you need?"

@@ -1,0 +1,83 @@
+"""A message that always fails is parked, its session goes on, and a redrive answers it."""
+
+from datetime import timedelta
+from uuid import UUID
+
+import pytest
+
+from parlour.infra.errors import Conflict, Forbidden, QueueUnavailable
+from parlour.principal import Principal
+from parlour.turns import polite, redrive
+from tests.desk import Desk, Queue, says
+
+
+@pytest.fixture
+def failed(desk: Desk) -> UUID:
+    """A turn that was given up after three attempts."""
+    desk.write("How wide is the crack?", "poison")
+    for attempt in range(3):
+        desk.model.script = [RuntimeError("broken")]
+        if attempt < 2:
+            with pytest.raises(RuntimeError):
+                desk.run()
+        else:
+            desk.run()
+        desk.clock.now += timedelta(minutes=5)
+    ((turn_id,),) = desk.rows("SELECT id FROM turns WHERE state = 'failed'")
+    return UUID(str(turn_id))
+
+
+def replies(desk: Desk) -> list[object]:
+    return [body for (body,) in desk.rows("SELECT body FROM messages WHERE direction = 'outbound' ORDER BY position")]
+
+
+def test_what_always_fails_is_parked_and_the_session_goes_on(desk: Desk, failed: UUID) -> None:
+    assert desk.rows("SELECT state FROM messages WHERE direction = 'inbound'") == [("parked",)]
+    assert desk.rows("SELECT kind FROM work_due WHERE kind = 'session'") == []
+    desk.write("And the crane?", "next")
+    desk.model.script = [says("On Monday.")]
+    desk.run()
+    assert replies(desk) == [polite.FAILED, "On Monday."]
+    with desk.database.transaction(desk.admin) as tx:
+        (one,) = redrive.parked(desk.admin, tx, 10)
+    assert (one.id, one.texts, one.attempts, one.problem) == (failed, ["How wide is the crack?"], 3, "broken")
+
+
+def test_a_redriven_turn_is_answered_once_and_is_not_parked_any_more(desk: Desk, failed: UUID) -> None:
+    turns = Queue()
+    redrive.redrive(desk.admin, desk.database, {"whatsapp": turns}, failed, desk.clock())
+    assert len(turns.sent) == 1
+    desk.model.script = [says("0.35 mm.")]
+    desk.run()
+    desk.run()
+    assert replies(desk) == [polite.FAILED, "0.35 mm."]
+    with desk.database.transaction(desk.admin) as tx:
+        assert redrive.parked(desk.admin, tx, 10) == []
+    with pytest.raises(Conflict):
+        redrive.redrive(desk.admin, desk.database, {"whatsapp": turns}, failed, desk.clock())
+
+
+def test_a_redrive_whose_wake_is_not_sent_leaves_the_session_due(desk: Desk, failed: UUID) -> None:
+    broken = Queue()
+    broken.broken = QueueUnavailable()
+    with pytest.raises(QueueUnavailable):
+        redrive.redrive(desk.admin, desk.database, {"whatsapp": broken}, failed, desk.clock())
+    assert desk.rows("SELECT kind FROM work_due WHERE kind = 'session'") == [("session",)]
+    assert desk.rows("SELECT state FROM messages WHERE direction = 'inbound'") == [("unanswered",)]
+
+
+def test_a_dismissed_turn_stays_as_it_is(desk: Desk, failed: UUID) -> None:
+    with desk.database.transaction(desk.admin) as tx:
+        redrive.dismiss(desk.admin, tx, failed, desk.clock())
+        assert redrive.parked(desk.admin, tx, 10) == []
+        with pytest.raises(Conflict):
+            redrive.dismiss(desk.admin, tx, failed, desk.clock())
+    assert desk.rows("SELECT state FROM messages WHERE direction = 'inbound'") == [("parked",)]
+
+
+def test_a_viewer_sees_what_is_parked_and_decides_nothing(desk: Desk, failed: UUID) -> None:
+    viewer = Principal(desk.tenant_id, "member", roles=frozenset({"viewer"}), clearance=3)
+    with desk.database.transaction(viewer) as tx:
+        assert len(redrive.parked(viewer, tx, 10)) == 1
+    with pytest.raises(Forbidden):
+        redrive.redrive(viewer, desk.database, {"whatsapp": Queue()}, failed, desk.clock())

@@ -1,0 +1,131 @@
+"""A connection that dies around a commit: the work is done again, and it is as if it had been done once.
+
+Every transaction of a turn is committed and then reported as lost, which is the worst that a dying connection can
+do: `Database.run` does the work a second time on top of the first.
+"""
+
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from functools import partial
+
+import psycopg
+import pytest
+
+from local.database import APP, Cluster
+from local.scratch import PASSWORD
+from parlour.infra.errors import DatabaseUnavailable, LeaseHeld
+from parlour.infra.jsonable import JsonObject
+from parlour.infra.postgres import Database, Transaction, connector
+from parlour.tools.run import ToolContext
+from tests.desk import Desk, calls, open_desk, says, searches
+
+
+class LosingItsAnswers(Database):
+    """Commits, and then behaves as if the connection had died before the answer: every first time."""
+
+    def __init__(self, real: Database) -> None:
+        super().__init__(real._connect)
+        self.lost = 0
+        self._again = False
+
+    @contextmanager
+    def transaction(self, principal: object) -> Iterator[Transaction]:
+        with super().transaction(principal) as tx:  # type: ignore[arg-type]
+            yield tx
+        self._again = not self._again
+        if self._again:
+            self.lost += 1
+            self.close()
+            raise DatabaseUnavailable from psycopg.OperationalError("gone")
+
+
+@pytest.fixture
+def losing_answers() -> Iterator[Callable[[Desk], LosingItsAnswers]]:
+    """A second way to a desk's database, closed at the end."""
+    opened: list[LosingItsAnswers] = []
+
+    def open_one(desk: Desk) -> LosingItsAnswers:
+        opened.append(LosingItsAnswers(desk.database))
+        return opened[-1]
+
+    yield open_one
+    for one in opened:
+        one.close()
+
+
+@pytest.fixture
+def another_desk(cluster: Cluster, template: str, now: datetime) -> Iterator[Desk]:
+    """The same desk on a database of its own."""
+    name = f"test_{uuid.uuid4().hex}"
+    cluster.create(name, template)
+    database = Database(connector(cluster.parameters(name, APP, PASSWORD)))
+    yield open_desk(database, now)
+    database.close()
+    cluster.drop(name)
+
+
+def everything(desk: Desk) -> dict[str, object]:
+    """What a turn leaves behind, ids and times aside."""
+    return {
+        "messages": desk.rows("SELECT direction, state, body FROM messages ORDER BY position"),
+        "turns": desk.rows("SELECT number, state, attempts FROM turns ORDER BY number"),
+        "steps": desk.rows("SELECT number, stop_reason FROM steps ORDER BY number"),
+        "llm_calls": desk.rows("SELECT step, outcome, input_tokens FROM llm_calls ORDER BY step, id"),
+        "tool_calls": desk.rows("SELECT step, name, state, runs FROM tool_calls ORDER BY step"),
+        "events": desk.rows("SELECT number, kind FROM events ORDER BY number"),
+        "last_event": desk.rows("SELECT last_event, lease_until FROM sessions ORDER BY last_event"),
+        "outbox": desk.rows("SELECT state, attempts FROM outbox"),
+        "spent": desk.rows("SELECT spent_usd FROM spend_days"),
+        "reserved": desk.rows("SELECT count(*) FROM spend_reservations"),
+        "citations": desk.rows("SELECT number FROM citations"),
+    }
+
+
+@pytest.mark.parametrize("channel", ["whatsapp", "web"])
+def test_a_turn_whose_every_commit_lost_its_answer_is_the_same_turn(
+    desk: Desk, losing_answers: Callable[[Desk], LosingItsAnswers], channel: str, another_desk: Desk
+) -> None:
+    plain, losing = desk, another_desk
+    answers = losing_answers(losing)
+    for one, database in ((plain, plain.database), (losing, answers)):
+        done: list[JsonObject] = []
+        one.add_tool("raise_rfi", partial(_note, done))
+        if channel == "web":
+            visitor = one.visit()
+            one.write_web(visitor, one.session_of(visitor), "How wide is the crack?")
+        else:
+            one.write("How wide is the crack?")
+        one.model.script = [searches("crack width C4"), calls("raise_rfi", "call_2"), says("0.35 mm [1].")]
+        one.run(database=database)
+        assert len(done) == 1
+    assert answers.lost > 8
+    assert everything(losing) == everything(plain)
+
+
+def _note(done: list[JsonObject], _: ToolContext, arguments: JsonObject) -> JsonObject:
+    done.append(arguments)
+    return {"ok": True}
+
+
+def test_a_lease_taken_by_a_lost_statement_is_the_workers_own(
+    desk: Desk, losing_answers: Callable[[Desk], LosingItsAnswers]
+) -> None:
+    desk.write("Hello?")
+    desk.model.script = [says("Hello.")]
+    desk.run(database=losing_answers(desk))
+    assert desk.rows("SELECT state, attempts FROM turns") == [("answered", 1)]
+
+
+def test_another_workers_lease_is_respected_all_the_same(
+    desk: Desk, losing_answers: Callable[[Desk], LosingItsAnswers]
+) -> None:
+    desk.write("Hello?")
+    desk.rows(
+        f"UPDATE sessions SET lease_until = '{(desk.clock() + timedelta(minutes=1)).isoformat()}', "
+        "lease_holder = gen_random_uuid() RETURNING 1"
+    )
+    with pytest.raises(LeaseHeld):
+        desk.run(database=losing_answers(desk))
+    assert desk.rows("SELECT count(*) FROM turns") == [(0,)]
