@@ -13,7 +13,7 @@ from parlour.infra.work_due import GRACE
 from parlour.principal import Principal
 from parlour.tools import store
 from parlour.tools.definition import Tool
-from parlour.tools.records import Call, EndedCall, OpenCall, UnknownCall
+from parlour.tools.records import Call, EndedCall, LyingCall, OpenCall, UnknownCall
 from parlour.tools.result import failed
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "dispatch_message",
     "end",
     "give_up",
+    "left_lying",
     "read_message",
     "reserve",
     "resolve",
@@ -101,6 +102,11 @@ def unfinished(tx: Transaction, turn_id: UUID) -> list[OpenCall]:
 def undispatched(tx: Transaction, turn_id: UUID) -> list[UUID]:
     """The calls of a turn that the dispatcher has not taken up: to be sent again."""
     return store.undispatched(tx, turn_id)
+
+
+def left_lying(tx: Transaction, call_id: UUID) -> LyingCall | None:
+    """A long call that has not ended, locked until the transaction ends; None for any other."""
+    return store.left_lying(tx, call_id)
 
 
 def dispatch_message(tenant_id: UUID, tool_call_id: UUID, attempt: int = 0) -> QueueMessage:

@@ -123,6 +123,11 @@ WITH ended AS (
 )
 SELECT id FROM ended;
 
+-- name: left_lying
+-- A long call that has not ended, kept as it is until the transaction ends: since when, and until when somebody is at it.
+SELECT started_at, run_until FROM tool_calls
+ WHERE id = %(id)s AND heavy AND state IN ('reserved', 'running') FOR UPDATE;
+
 -- name: cancelled
 -- Whether somebody asked for a run to stop, or it is not this run any more.
 SELECT count(*) = 0 FROM tool_calls WHERE id = %(id)s AND run_token = %(run)s AND cancelled_at IS NULL;

@@ -25,6 +25,14 @@ class OpenCall:
 
 
 @dataclass(frozen=True, slots=True)
+class LyingCall:
+    """A long call that has not ended: since when, and until when somebody is at it or its answer may come."""
+
+    started_at: datetime
+    run_until: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
 class EndedCall:
     """A call that ended off the turn's path. `run` grows when it is settled anew: each run is told of once."""
 

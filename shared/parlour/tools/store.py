@@ -8,7 +8,7 @@ from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Queries
 from parlour.tools.definition import Tool
-from parlour.tools.records import Call, OpenCall, UnknownCall
+from parlour.tools.records import Call, LyingCall, OpenCall, UnknownCall
 
 SQL = Queries.beside(__file__)
 
@@ -89,6 +89,10 @@ def resolve_again(tx: Transaction, call_id: UUID, by: str, due_at: datetime, now
 
 def under_way(tx: Transaction, session_id: UUID) -> list[UUID]:
     return [row.id for row in tx.all(SQL["under_way"], _Id, session_id=session_id)]
+
+
+def left_lying(tx: Transaction, call_id: UUID) -> LyingCall | None:
+    return tx.first(SQL["left_lying"], LyingCall, id=call_id)
 
 
 def cancel(tx: Transaction, call_id: UUID, now: datetime) -> bool:
