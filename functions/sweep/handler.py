@@ -1,5 +1,6 @@
 """What is due and was left lying: by schedule, or when a wake-up says so."""
 
+from dataclasses import asdict
 from typing import Any
 
 from parlour.bootstrap.clients import build_hasten
@@ -11,4 +12,4 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """Messages of the wake-up queue one by one; without messages, everything that is due."""
     if "Records" in event:
         return process(event, context, build_wakeup(), build_hasten())
-    return {"woken": build_sweep()(context)}
+    return asdict(build_sweep()(lambda: context.get_remaining_time_in_millis() / 1000))

@@ -1,0 +1,199 @@
+"""The net under the queues: what is due and was left lying is woken again.
+
+A wake-up gets lost when a worker dies between its commit and its message, or when a message ends among the dead
+letters. The redelivered message and the duplicate mend the first by themselves, mostly; this mends all of it. Every
+piece of work is looked at under its own lock, so nothing is forgotten that comes in at the same moment and two
+sweeps wake nothing twice. What is woken is looked at again later, and later each time: it is never dropped, and
+one that is broken for good is not hammered.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Literal
+
+from parlour.channels import outbox
+from parlour.infra import log, work_due
+from parlour.infra.errors import RetryError
+from parlour.infra.jsonable import JsonObject
+from parlour.infra.postgres import Database, SecondsLeft, Transaction
+from parlour.infra.queues import Delays, Queue, QueueMessage
+from parlour.infra.work_due import GRACE, Due
+from parlour.tools import calls
+from parlour.turns import store
+from parlour.turns.receive import Wake
+
+MOST = 200
+"""Pieces of work that one sweep looks at; at some ten milliseconds each."""
+
+_SECONDS_KEPT = 10.0
+"""A sweep begins nothing new with less time than this."""
+
+_LONGEST_WAIT = timedelta(hours=6)
+_AFTER_THE_LEASE = timedelta(minutes=1)
+_STUMBLED = timedelta(hours=1)
+
+type Outcome = Literal["woken", "settled", "busy", "overtaken", "stumbled"]
+
+
+@dataclass(frozen=True, slots=True)
+class Net:
+    """What a sweep reaches. `turns`: the turn queues by a session's channel."""
+
+    database: Database
+    turns: Mapping[str, Queue]
+    outbox: Queue
+    tools: Queue
+    wakeups: Delays
+    clock: Callable[[], datetime]
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """What became of what was due; `left` when there was more than fitted."""
+
+    woken: int
+    settled: int
+    busy: int
+    left: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What became of one piece of work, and when it is looked at again."""
+
+    outcome: Outcome
+    again: datetime | None = None
+    woken: "Lying | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class Lying:
+    """Work that is not done: since when, until when somebody is at it, and what wakes it."""
+
+    since: datetime
+    busy_until: datetime | None
+    queue: Queue
+    message: QueueMessage
+
+
+def sweep(net: Net, seconds_left: SecondsLeft) -> Swept:
+    """Look at what is due in any tenant, longest first. Raises RetryError when the database or a queue is away."""
+    found = net.database.run(None, lambda tx: work_due.due(tx, net.clock(), MOST + 1))
+    outcomes: list[Outcome] = []
+    for due in found[:MOST]:
+        if seconds_left() < _SECONDS_KEPT:
+            break
+        outcomes.append(_look_safely(net, due))
+    left = len(outcomes) < len(found)
+    if left:
+        log.count("SweepBehind")
+    counted = Counter(outcomes)
+    swept = Swept(counted["woken"], counted["settled"], counted["busy"], left)
+    log.info("swept", woken=swept.woken, settled=swept.settled, busy=swept.busy, left=left)
+    return swept
+
+
+def wake_up(net: Net, body: JsonObject) -> None:
+    """Look at the one piece of work that a wake-up is about, if it is due; else have the wake-up come again.
+
+    A wake-up that is early does not touch the database.
+    """
+    due, now = Due.from_json(body), net.clock()
+    if due.due_at <= now:
+        found = net.database.run(due.tenant_id, lambda tx: work_due.find(tx, due.kind, due.id))
+        if found is None:
+            return
+        due = _look_now(net, found) if found.due_at <= now else found
+    if due.due_at > now:
+        work_due.wake_up(net.wakeups, due, now)
+
+
+def _look_now(net: Net, due: Due) -> Due:
+    """`due`, or when to look again at one that somebody is at. What was woken is its queue's matter from now on."""
+    looked = _look(net, due)
+    return replace(due, due_at=looked.again) if looked.outcome == "busy" and looked.again else due
+
+
+def _look_safely(net: Net, due: Due) -> Outcome:
+    """One that breaks the look is put off: it must not stand in the way of all the others, time after time."""
+    try:
+        return _look(net, due).outcome
+    except RetryError:
+        raise
+    except Exception as problem:  # noqa: BLE001 - logged and counted, and the work stays due
+        log.error("sweep_stumbled", problem, tenant_id=due.tenant_id, kind=due.kind, id=due.id)
+        log.count("Poison")
+        later = net.clock() + _STUMBLED
+        net.database.run(due.tenant_id, lambda tx: work_due.put_off(tx, due, later))
+        return "stumbled"
+
+
+def _look(net: Net, due: Due) -> Looked:
+    """Wake, put off or settle. Committed before the message is sent: should that fail, the work is due again later."""
+    now = net.clock()
+
+    def decide(tx: Transaction) -> Looked:
+        lying = _FINDERS[due.kind](net, tx, due)
+        if lying is None:
+            work_due.settle(tx, due.kind, due.id)
+            return Looked("settled")
+        if lying.busy_until and lying.busy_until > now:
+            looked = Looked("busy", lying.busy_until + _AFTER_THE_LEASE)
+        else:
+            looked = Looked("woken", now + _back_off(now - lying.since), lying)
+        return looked if looked.again and work_due.put_off(tx, due, looked.again) else Looked("overtaken")
+
+    looked = net.database.run(due.tenant_id, decide)
+    if looked.woken is not None:
+        late = int((now - due.due_at).total_seconds())
+        log.warning("left_lying", tenant_id=due.tenant_id, kind=due.kind, id=due.id, late=late)
+        looked.woken.queue.send([looked.woken.message])
+    return looked
+
+
+def _back_off(age: timedelta) -> timedelta:
+    """As long as it has waited already: 5 minutes, 10, 20 ... 6 hours."""
+    return min(max(age, GRACE), _LONGEST_WAIT)
+
+
+def _session(net: Net, tx: Transaction, due: Due) -> Lying | None:
+    """A session in which something is unanswered, or a turn open that nobody is at."""
+    held = store.hold_session(tx, due.id)
+    since = store.waiting_since(tx, due.id) if held else None
+    if held is None or since is None:
+        return None
+    queue = net.turns.get(held.channel) or net.turns["whatsapp"]
+    return Lying(since, held.lease_until, queue, Wake(due.tenant_id, due.id).message(_once(due)))
+
+
+def _outbox(net: Net, tx: Transaction, due: Due) -> Lying | None:
+    """A reply that was not sent. One that is being sent as far as anybody knows is woken too: its sender is gone, for
+    else its message would still hold back ours, and the next one writes down that nobody knows."""
+    waiting = outbox.left_lying(tx, due.id)
+    if waiting is None:
+        return None
+    message = outbox.message(due.tenant_id, waiting.session_id, due.id, _once(due))
+    return Lying(waiting.created_at, None, net.outbox, message)
+
+
+def _tool_call(net: Net, tx: Transaction, due: Due) -> Lying | None:
+    """A long call that has not ended and that no dispatcher is at."""
+    waiting = calls.left_lying(tx, due.id)
+    if waiting is None:
+        return None
+    message = calls.dispatch_message(due.tenant_id, due.id, int(due.due_at.timestamp()))
+    return Lying(waiting.started_at, waiting.run_until, net.tools, message)
+
+
+_FINDERS: Mapping[work_due.Kind, Callable[[Net, Transaction, Due], Lying | None]] = {
+    "session": _session,
+    "outbox": _outbox,
+    "tool_call": _tool_call,
+}
+
+
+def _once(due: Due) -> str:
+    """A de-duplication id of its own: not that of the message that got lost."""
+    return f"{due.id}:due:{due.due_at.isoformat()}"
