@@ -34,7 +34,7 @@ def build_orchestrator() -> Work[JsonObject]:
     services = Services(
         database=database(settings, secrets),
         models={},
-        endpoints=endpoints(settings),
+        endpoints=endpoints(settings, secrets),
         outbox=clients.queue(settings.outbox_queue_url),
         tools=clients.queue(settings.tools_queue_url),
         default_cap=settings.daily_cap_usd,

@@ -14,7 +14,7 @@ from parlour.principal import Principal
 from parlour.tools import store
 from parlour.tools.definition import Tool
 from parlour.tools.records import Call, EndedCall, LyingCall, OpenCall, UnknownCall
-from parlour.tools.result import failed
+from parlour.tools.result import ToolResult, failed
 
 __all__ = [
     "WORKING",
@@ -22,6 +22,7 @@ __all__ = [
     "OpenCall",
     "UnknownCall",
     "begin",
+    "called_back",
     "cancel",
     "cancel_all",
     "dispatch_message",
@@ -121,6 +122,20 @@ def read_message(body: Mapping[str, object]) -> tuple[UUID, UUID]:
         return UUID(str(body["tenant_id"])), UUID(str(body["tool_call_id"]))
     except (KeyError, ValueError):
         raise MalformedPayload('a tool call is {"tenant_id": uuid, "tool_call_id": uuid}') from None
+
+
+def called_back(tx: Transaction, call_id: UUID, run: int, result: ToolResult, now: datetime) -> EndedCall:
+    """A tool's late answer to one run: the call as it ended then, or before. What was in doubt is settled by it, unless
+    a person has decided. Doing it twice is doing it once.
+
+    Raises NotFound when the call is gone or is being run anew.
+    """
+    state = "done" if result.ok else "failed"
+    store.called_back(tx, id=call_id, run=run, state=state, result=result.content, code=result.code or None, now=now)
+    ended = _found(tx, call_id).ended()
+    if ended is None:
+        raise NotFound("this call is being run anew; the result of an earlier run is not wanted any more")
+    return ended
 
 
 def unknown(principal: Principal, tx: Transaction, most: int) -> list[UnknownCall]:

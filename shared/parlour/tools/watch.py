@@ -1,0 +1,85 @@
+"""A long call under watch: in a thread of its own, so that it can be given up, out of time or by request."""
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from parlour.infra.errors import StillUnderWay, ToolCancelled, ToolTimedOut
+from parlour.infra.jsonable import JsonObject
+from parlour.infra.postgres import Database
+from parlour.tools.definition import Tool
+from parlour.tools.http import LONGEST_REQUEST_SECONDS
+from parlour.tools.run import Endpoint, ToolContext
+
+_LOOK_SECONDS = 1.0
+"""How often it is asked whether somebody wants the call stopped."""
+
+_LETTING_GO_SECONDS = 3.0
+"""How long a call that was given up may take to end by itself; then its thread is left behind."""
+
+
+@dataclass(slots=True)
+class _Outcome:
+    """What the thread came to."""
+
+    answer: JsonObject | None = None
+    problem: BaseException | None = None
+    ended: threading.Event = field(default_factory=threading.Event)
+
+
+class Watched:
+    """An endpoint whose calls are given up when their time is over, or when `is_stopped` says so.
+
+    A connection to the database belongs to one thread, so the call is given one of its own.
+    """
+
+    def __init__(
+        self, endpoint: Endpoint, is_stopped: Callable[[], bool], open_database: Callable[[], Database]
+    ) -> None:
+        self._endpoint = endpoint
+        self._is_stopped = is_stopped
+        self._open_database = open_database
+
+    def call(self, context: ToolContext, tool: Tool, arguments: JsonObject, /) -> JsonObject:
+        """The endpoint's answer. A write that was given up may still be done: StillUnderWay."""
+        outcome = _Outcome()
+        seconds = min(tool.patience, LONGEST_REQUEST_SECONDS, context.seconds_left())
+        deadline = time.monotonic() + seconds + _LETTING_GO_SECONDS  # an endpoint that minds its time is let end
+        threading.Thread(target=self._run, args=(outcome, context, tool, arguments), daemon=True).start()
+        while not outcome.ended.wait(_LOOK_SECONDS):
+            if self._is_stopped():
+                return self._given_up(outcome, context, tool, ToolCancelled())
+            if time.monotonic() > deadline:
+                return self._given_up(outcome, context, tool, ToolTimedOut())
+        return _told(outcome)
+
+    def lookup(self, context: ToolContext, tool: Tool, /) -> JsonObject | None:
+        """As the endpoint says; it takes seconds."""
+        return self._endpoint.lookup(context, tool)
+
+    def _given_up(
+        self, outcome: _Outcome, context: ToolContext, tool: Tool, why: ToolCancelled | ToolTimedOut
+    ) -> JsonObject:
+        context.line.hang_up()
+        if outcome.ended.wait(_LETTING_GO_SECONDS):
+            return _told(outcome)
+        if tool.writes:
+            raise StillUnderWay
+        raise why
+
+    def _run(self, outcome: _Outcome, context: ToolContext, tool: Tool, arguments: JsonObject) -> None:
+        database = self._open_database()
+        try:
+            outcome.answer = self._endpoint.call(replace(context, database=database), tool, arguments)
+        except BaseException as problem:  # noqa: BLE001 - it is raised again in the thread that waits
+            outcome.problem = problem
+        finally:
+            database.close()
+            outcome.ended.set()
+
+
+def _told(outcome: _Outcome) -> JsonObject:
+    if outcome.problem is not None:
+        raise outcome.problem
+    return outcome.answer or {}
