@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 _QUICK = Config(connect_timeout=2, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 3})
 """A call to AWS takes milliseconds; one that hangs is given up and tried again within the invocation."""
 
+_STREAMING = Config(connect_timeout=5, read_timeout=60, retries={"total_max_attempts": 1}, max_pool_connections=20)
+"""A model may think for long, and how long it may is said call by call (parlour.models.deadline), retries included."""
+
 
 def queue(url: str) -> SqsQueue:
     """The queue at `url`."""
@@ -41,6 +44,11 @@ def secrets() -> SecretsManager:
 def bedrock() -> "BedrockRuntimeClient":
     """Bedrock's inference endpoint, for embeddings."""
     return boto3.client("bedrock-runtime", config=_QUICK)
+
+
+def bedrock_streaming() -> "BedrockRuntimeClient":
+    """Bedrock's inference endpoint, for answers."""
+    return boto3.client("bedrock-runtime", config=_STREAMING)
 
 
 @functools.cache

@@ -12,16 +12,11 @@ from typing import TYPE_CHECKING, Any
 from parlour.infra.errors import ProviderRejected, ProviderUnavailable
 from parlour.infra.jsonable import JsonObject
 from parlour.models.claude_events import is_token, parts
-from parlour.models.deadline import Patience, within
+from parlour.models.deadline import FIRST_TOKEN_SECONDS, patience, within
 from parlour.models.request import MOST_CACHE_MARKS, ModelRequest, Part, cache_marks
 
 if TYPE_CHECKING:
     from anthropic import Anthropic
-
-FIRST_TOKEN_SECONDS = 8.0
-
-_MARGIN_SECONDS = 2.0
-"""Kept back from the invocation, for writing down what came of the call."""
 
 _CONNECT_SECONDS = 5.0
 
@@ -57,11 +52,9 @@ class AnthropicModel:
             raise ValueError(f"a request may carry {MOST_CACHE_MARKS} cache marks at most")
         began = time.monotonic()
         client = self._client  # the first one takes a second or more, which is not the provider's fault
-        seconds = seconds_left - _MARGIN_SECONDS - (time.monotonic() - began)
-        if seconds <= 0:
-            raise ProviderUnavailable("no time is left for a model call; the turn will be tried again")
-        source = functools.partial(_events, client, request, seconds)
-        return parts(within(Patience(self._first_token_seconds, seconds), source, is_token))
+        allowed = patience(self._first_token_seconds, seconds_left - (time.monotonic() - began))
+        source = functools.partial(_events, client, request, allowed.whole)
+        return parts(within(allowed, source, is_token))
 
     @functools.cached_property
     def _client(self) -> "Anthropic":

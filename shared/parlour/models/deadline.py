@@ -9,6 +9,11 @@ from threading import Event, Thread
 
 from parlour.infra.errors import ProviderUnavailable
 
+FIRST_TOKEN_SECONDS = 8.0
+
+_MARGIN_SECONDS = 2.0
+"""Kept back from the invocation, for writing down what came of the call."""
+
 
 @dataclass(frozen=True, slots=True)
 class Patience:
@@ -16,6 +21,14 @@ class Patience:
 
     first_token: float
     whole: float
+
+
+def patience(first_token: float, seconds_left: float) -> Patience:
+    """How long to wait when the invocation has `seconds_left`; ProviderUnavailable when that is no time."""
+    whole = seconds_left - _MARGIN_SECONDS
+    if whole <= 0:
+        raise ProviderUnavailable("no time is left for a model call; the turn will be tried again")
+    return Patience(first_token, whole)
 
 
 @dataclass(frozen=True, slots=True)

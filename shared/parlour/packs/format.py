@@ -112,7 +112,7 @@ class Team(Part):
 class Choice(Part):
     """One model of one provider."""
 
-    provider: Literal["anthropic", "offline"]
+    provider: Literal["anthropic", "bedrock", "offline"]
     model: Name
 
 

@@ -1,7 +1,10 @@
 """A server that answers with exactly the bytes it is told to, when it is told to, and keeps what it was sent."""
 
+import base64
 import json
+import struct
 import threading
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -22,16 +25,46 @@ class Sent:
 
 @dataclass(frozen=True)
 class Reply:
-    """What to answer with: a status, then pieces of the body; a number is a pause in seconds."""
+    """What to answer with: a status, then pieces of the body; a number is a pause in seconds.
 
-    pieces: Sequence[bytes | float]
+    chunked: send each piece as a chunk, and end without the last one when the pieces end in None.
+    """
+
+    pieces: Sequence[bytes | float | None]
     status: int = 200
     content_type: str = "text/event-stream"
+    chunked: bool = False
+    headers: dict[str, str] = field(default_factory=dict)
 
 
 def event(kind: str, **data: Any) -> bytes:
     """One server-sent event of the Messages API."""
     return f"event: {kind}\ndata: {json.dumps({'type': kind, **data})}\n\n".encode()
+
+
+def frame(headers: dict[str, str], payload: Any) -> bytes:
+    """One message of AWS's event stream: lengths and their checksum, headers, payload, the checksum of it all."""
+    body = json.dumps(payload).encode()
+    head = b"".join(
+        struct.pack(">B", len(name)) + name.encode() + struct.pack(">BH", 7, len(value)) + value.encode()
+        for name, value in headers.items()
+    )
+    prelude = struct.pack(">II", 16 + len(head) + len(body), len(head))
+    whole = prelude + struct.pack(">I", zlib.crc32(prelude)) + head + body
+    return whole + struct.pack(">I", zlib.crc32(whole))
+
+
+def chunk(kind: str, **data: Any) -> bytes:
+    """One event of the Messages API as Bedrock sends it."""
+    inner = base64.b64encode(json.dumps({"type": kind, **data}).encode()).decode()
+    headers = {":event-type": "chunk", ":content-type": "application/json", ":message-type": "event"}
+    return frame(headers, {"bytes": inner, "p": "abcd"})
+
+
+def exception(kind: str, message: str) -> bytes:
+    """A refusal inside Bedrock's stream."""
+    headers = {":exception-type": kind, ":content-type": "application/json", ":message-type": "exception"}
+    return frame(headers, {"message": message})
 
 
 def error(status: int, kind: str, message: str) -> Reply:
@@ -59,6 +92,10 @@ class Wire:
                 reply = wire.replies.pop(0)
                 self.send_response(reply.status)
                 self.send_header("Content-Type", reply.content_type)
+                for name, value in reply.headers.items():
+                    self.send_header(name, value)
+                if reply.chunked:
+                    self.send_header("Transfer-Encoding", "chunked")
                 self.end_headers()
                 wire.play(reply, self)
 
@@ -72,11 +109,13 @@ class Wire:
     def play(self, reply: Reply, handler: BaseHTTPRequestHandler) -> None:
         try:
             for piece in reply.pieces:
-                if isinstance(piece, bytes):
-                    handler.wfile.write(piece)
-                    handler.wfile.flush()
-                else:
+                if isinstance(piece, float):
                     self.closing.wait(piece)
+                elif piece is not None:
+                    handler.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece) if reply.chunked else piece)
+                    handler.wfile.flush()
+            if reply.chunked and None not in reply.pieces:
+                handler.wfile.write(b"0\r\n\r\n")
         except OSError:
             self.hung_up.set()
 
