@@ -4,6 +4,7 @@ import importlib.util
 import json
 import threading
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -108,6 +109,7 @@ def a_batch(*bodies: object) -> dict[str, Any]:
 
 
 def wake(desk: Desk, text: str) -> dict[str, str]:
+    desk.hear(datetime.now(UTC))
     return {"tenant_id": str(desk.principal.tenant_id), "outbox_id": str(desk.reply(text))}
 
 

@@ -2,14 +2,15 @@
 
 from datetime import timedelta
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from local.issuer import Issuer
 from parlour.channels import outbox
-from parlour.channels.send import Outgoing, send
-from parlour.infra.errors import LeaseHeld, ProviderRejected
+from parlour.channels.send import ChannelProvider, Outgoing, Sent, send
+from parlour.infra.errors import DeliveryUnknown, LeaseHeld, ProviderRejected
 from parlour.infra.ids import uuid7
 from parlour.packs import folder
 from parlour.packs.apply import apply
@@ -30,16 +31,19 @@ SECRET = "s" * 40
 class Phone:
     """Takes every message."""
 
-    name = "gupshup"
-
     def deliver(self, outgoing: Outgoing, /) -> str:
         return f"taken:{len(outgoing.text)}"
 
 
+class Lost:
+    """Takes a message, perhaps."""
+
+    def deliver(self, outgoing: Outgoing, /) -> str:
+        raise DeliveryUnknown(f"no answer for {len(outgoing.text)} characters")
+
+
 class Refusing:
     """Takes none."""
-
-    name = "gupshup"
 
     def deliver(self, outgoing: Outgoing, /) -> str:
         raise ProviderRejected(f"not a number: {len(outgoing.recipient)} digits")
@@ -52,6 +56,7 @@ def play(desk: Desk) -> None:
     conversation_on_whatsapp(desk)
     conversation_on_the_web(desk)
     a_turn_that_is_resumed(desk)
+    work_left_lying(desk)
 
 
 def administration(desk: Desk) -> None:
@@ -131,7 +136,7 @@ def conversation_on_whatsapp(desk: Desk) -> None:
     (session,) = {wake.session_id for wake in desk.wakes()}
     with desk.database.transaction(principal) as tx:
         (unsent,) = outbox.unsent(tx, session_id=session)
-    sent = send(principal, desk.database, Phone(), unsent.id, desk.clock())
+    sent = sending(desk, Phone(), unsent.id)
     assert sent.state == "sent"
     ((provider_id,),) = desk.rows("SELECT provider_message_id FROM outbox_parts")
     desk.write("", str(provider_id), kind="status", status="delivered")
@@ -143,7 +148,37 @@ def conversation_on_whatsapp(desk: Desk) -> None:
     desk.run()
     with desk.database.transaction(principal) as tx:
         (waiting,) = outbox.unsent(tx, session_id=session)
-    assert send(principal, desk.database, Refusing(), waiting.id, desk.clock()).state == "failed"
+    assert sending(desk, Refusing(), waiting.id).state == "failed"
+    replies_that_need_a_person(desk, session)
+
+
+def sending(desk: Desk, provider: ChannelProvider, outbox_id: UUID) -> Sent:
+    """Send a reply through this provider, whatever the binding's is called."""
+    now = desk.clock()
+    return send(system(desk.tenant_id), desk.database, {"gupshup": provider}, outbox_id, uuid7(now), now)
+
+
+def replies_that_need_a_person(desk: Desk, session_id: UUID) -> None:
+    """One is settled by the provider's callback, one by a person in each way; news overtake a third."""
+    principal = system(desk.tenant_id)
+    for number, how in enumerate(("arrived", "send_again", "dismiss", "callback")):
+        desk.write("And the crane?", f"stuck-{number}")
+        desk.model.script = [says(f"On Monday, {how}.")]
+        desk.run()
+        with desk.database.transaction(principal) as tx:
+            (unsent,) = outbox.unsent(tx, session_id=session_id)
+        assert sending(desk, Lost(), unsent.id).state == "unknown"
+        if how == "callback":
+            told = {"callback": f"{unsent.id}:1"}
+            desk.write("", "wamid.1", kind="status", status="delivered", metadata=told)
+            assert desk.rows(f"SELECT state FROM outbox WHERE id = '{unsent.id}'") == [("delivered",)]
+            continue
+        with desk.database.transaction(desk.admin) as tx:
+            assert outbox.needing_a_person(desk.admin, tx, 10)
+            again = outbox.resolve(desk.admin, tx, unsent.id, how, desk.clock())  # type: ignore[arg-type]
+        if again:
+            desk.write("", f"taken:{unsent.id}", kind="status", status="delivered")
+            assert sending(desk, Phone(), again.id).state == "sent"
 
 
 def conversation_on_the_web(desk: Desk) -> None:
@@ -172,4 +207,35 @@ def a_turn_that_is_resumed(desk: Desk) -> None:
     desk.model.script = [searches("wind limit"), RuntimeError(), says("38 km/h [1].")]
     with pytest.raises(RuntimeError):
         desk.run()
+    desk.run()
+
+
+class Later:
+    """Takes wake-ups, and forgets them."""
+
+    def send(self, body: JsonObject, seconds: float, /) -> None:
+        assert seconds > 0
+
+
+def work_left_lying(desk: Desk) -> None:
+    """A message, a reply and a long call whose wake-ups got lost: the sweep finds them, and settles what is done."""
+    desk.add_tool("survey", lambda context, arguments: {}, heavy=True)
+    desk.write("Have the site surveyed", "day-lying-1")
+    desk.model.script = [
+        [{"type": "tool_use", "id": "call_1", "name": "survey", "input": {}}],
+        says("It is on its way."),
+    ]
+    desk.run()
+    desk.write("And today?", "day-lying-2")
+    with desk.database.transaction(desk.tenant_id) as tx:
+        work_due.mark(tx, "session", uuid7(desk.clock()), desk.clock())
+    desk.clock.now += 2 * work_due.GRACE
+    queues = {"whatsapp": desk.turns, "web": desk.turns}
+    net = Net(desk.database, queues, desk.outbox, desk.tools, Later(), desk.clock)
+    swept = sweep(net, lambda: 60.0)
+    assert swept.woken >= 3
+    assert swept.settled >= 1
+    (due, *_) = desk.database.run(None, lambda tx: work_due.due(tx, desk.clock() + timedelta(days=1), 10))
+    wake_up(net, replace(due, due_at=desk.clock()).to_json())
+    desk.model.script = [says("Today, too.")]
     desk.run()

@@ -5,8 +5,11 @@ from datetime import UTC, datetime
 
 from parlour.bootstrap import clients
 from parlour.bootstrap.database import Work, database, limited
-from parlour.channels import gupshup_api, outbox
-from parlour.channels.send import send
+from parlour.channels import outbox, wire
+from parlour.channels.gupshup_api import GupshupProvider
+from parlour.channels.send import Providers, send
+from parlour.channels.whatsapp_cloud_api import WhatsAppCloudProvider
+from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import SecondsLeft
 from parlour.infra.settings import OutboundSettings, load
@@ -19,10 +22,15 @@ def build_outbound() -> Work[JsonObject]:
     settings = load(OutboundSettings)
     secrets = clients.secrets()
     store = database(settings, secrets)
-    provider = gupshup_api.GupshupProvider(gupshup_api.connect(), settings.gupshup_base_url, secrets)
+    client = wire.connect()
+    providers: Providers = {
+        "gupshup": GupshupProvider(client, settings.gupshup_base_url, secrets),
+        "whatsapp_cloud": WhatsAppCloudProvider(client, settings.whatsapp_base_url, secrets),
+    }
 
     def outbound(body: JsonObject, _seconds_left: SecondsLeft) -> None:
         tenant_id, outbox_id = outbox.read_wake(body)
-        send(system(tenant_id), store, provider, outbox_id, datetime.now(UTC))
+        now = datetime.now(UTC)
+        send(system(tenant_id), store, providers, outbox_id, uuid7(now), now)
 
     return limited(store, settings, outbound)

@@ -3,34 +3,44 @@
     pending -> sending -> sent -> delivered -> read
        ^          |          \\-> failed (also later, when the provider says so)
        \\----------+-> failed     refused, or not taken after the last try
-     not taken    \\-> unknown    nobody knows whether it was taken: never sent again by itself
+     not taken    +-> held       the channel takes no free text any more: a person decides
+                  \\-> unknown    nobody knows whether it was taken: never sent again by itself, but the
+                                 provider's news settle it where they name it, else a person does
 
-Provider news never move a row back, except that a message reported as failed may turn out to be delivered.
+Whoever looks after what is left lying is told of a row by `put`, until it leaves pending and sending.
 """
 
 from datetime import datetime
+from typing import Literal
 from uuid import UUID
 
 from parlour.channels import store
-from parlour.channels.envelope import Status
-from parlour.channels.store import Delivery, Unsent
-from parlour.infra import log
-from parlour.infra.errors import MalformedPayload
+from parlour.channels.store import Delivery, Lying, StuckSend, Unsent
+from parlour.infra.errors import Conflict, Forbidden, MalformedPayload, NotFound
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.infra.queues import Queue, QueueMessage
+from parlour.infra.work_due import GRACE
+from parlour.principal import Principal
 
-__all__ = ["Delivery", "Unsent", "delivery", "put", "read_wake", "record_status", "unsent", "wake"]
+__all__ = [
+    "Delivery",
+    "Lying",
+    "Resolution",
+    "StuckSend",
+    "Unsent",
+    "delivery",
+    "left_lying",
+    "message",
+    "needing_a_person",
+    "put",
+    "read_wake",
+    "resolve",
+    "unsent",
+    "wake",
+]
 
-_MOVES: dict[Status, tuple[str, ...]] = {
-    "failed": ("sent", "unknown"),
-    "delivered": ("sent", "unknown", "failed"),
-    "read": ("sent", "unknown", "failed", "delivered"),
-}
-"""From which states the provider's news move a row. A row is `sent` as soon as the provider took it, so that
-`enqueued` and `sent` say nothing new."""
-
-_LONGEST_PROBLEM = 500
+type Resolution = Literal["arrived", "send_again", "dismiss"]
 
 
 def put(
@@ -57,6 +67,7 @@ def put(
         channel=channel,
         recipient=recipient,
         now=now,
+        due_at=now + GRACE,
     )
 
 
@@ -65,9 +76,14 @@ def wake(queue: Queue, tenant_id: UUID, session_id: UUID, outbox_id: UUID, attem
 
     Raises QueueUnavailable; the row then waits in `unsent` for whoever comes by.
     """
-    body: JsonObject = {"tenant_id": str(tenant_id), "outbox_id": str(outbox_id)}
     again = f":{attempt}" if attempt else ""
-    queue.send([QueueMessage(body, group=str(session_id), deduplication=f"{outbox_id}{again}")])
+    queue.send([message(tenant_id, session_id, outbox_id, f"{outbox_id}{again}")])
+
+
+def message(tenant_id: UUID, session_id: UUID, outbox_id: UUID, deduplication: str) -> QueueMessage:
+    """A wake-up; those of one session stay in order."""
+    body: JsonObject = {"tenant_id": str(tenant_id), "outbox_id": str(outbox_id)}
+    return QueueMessage(body, group=str(session_id), deduplication=deduplication)
 
 
 def read_wake(body: JsonObject) -> tuple[UUID, UUID]:
@@ -78,31 +94,49 @@ def read_wake(body: JsonObject) -> tuple[UUID, UUID]:
         raise MalformedPayload('an outbox wake-up is {"tenant_id": uuid, "outbox_id": uuid}') from None
 
 
-def record_status(
-    tx: Transaction, *, provider_message_id: str, status: Status, now: datetime, problem: str | None = None
-) -> bool:
-    """Move the reply that the provider knows by this id forward; whether that changed anything.
-
-    False for an id that is not ours, for news that come late or twice, and for what `sent` covers already.
-    `problem` says why, for `failed`.
-    """
-    movable = _MOVES.get(status)
-    if not movable:
-        return False
-    why = (problem or "the provider gave no reason")[:_LONGEST_PROBLEM] if status == "failed" else None
-    moved = store.status(
-        tx, provider_message_id=provider_message_id, state=status, movable=movable, problem=why, now=now
-    )
-    if moved and status == "failed":
-        log.count("FailedSend")
-    return moved
-
-
 def unsent(tx: Transaction, *, session_id: UUID) -> list[Unsent]:
     """The session's replies that still wait to be sent, oldest first; wake them with their `attempts`."""
     return store.unsent(tx, session_id)
 
 
+def left_lying(tx: Transaction, outbox_id: UUID) -> Lying | None:
+    """A reply that is pending or being sent, locked until the transaction ends; None for one that is neither."""
+    return store.left_lying(tx, outbox_id)
+
+
 def delivery(tx: Transaction, *, message_id: UUID) -> Delivery | None:
     """How far the reply got; None when the message does not leave through a provider."""
     return store.delivery(tx, message_id)
+
+
+def needing_a_person(principal: Principal, tx: Transaction, most: int) -> list[StuckSend]:
+    """The replies that are unknown or held, oldest first, as far as the viewer's clearance goes."""
+    _require(principal, "viewer")
+    return store.stuck(tx, principal.clearance, most)
+
+
+def resolve(principal: Principal, tx: Transaction, outbox_id: UUID, how: Resolution, now: datetime) -> Unsent | None:
+    """A person has found out, or decided; what has to be sent now comes back, to be woken with its `attempts`.
+
+    arrived: the part in doubt is on the user's phone (the parts after it are still sent); send_again: it is not, or a
+    held one may go now; dismiss: let it be. Needs admin; the caller audits.
+    Raises NotFound, and Conflict when the row waits for no person any more, or was held, so that nothing arrived.
+    """
+    _require(principal, "admin")
+    if how == "arrived":
+        changed = store.resolve_arrived(tx, outbox_id, principal.name, now, now + GRACE)
+    elif how == "send_again":
+        changed = store.resolve_again(tx, outbox_id, principal.name, now, now + GRACE)
+    else:
+        changed = store.resolve_dismissed(tx, outbox_id, principal.name, now)
+    row = store.state(tx, outbox_id)
+    if row is None:
+        raise NotFound("there is no such reply")
+    if not changed:
+        raise Conflict(f"this reply is {row.state} by now; read the list again")
+    return Unsent(outbox_id, row.session_id, row.attempts) if row.state == "pending" else None
+
+
+def _require(principal: Principal, role: str) -> None:
+    if not principal.has(role):
+        raise Forbidden(f"this needs the role {role}; ask an administrator of the tenant for it")

@@ -1,16 +1,30 @@
 -- The outbox: replies on their way out, and what became of them.
 
 -- name: put
--- A reply that has to leave, written in the transaction that stores the reply. A repeat changes nothing.
-INSERT INTO outbox (tenant_id, id, session_id, message_id, binding_id, channel, recipient, created_at)
-VALUES (current_tenant(), %(outbox_id)s, %(session_id)s, %(message_id)s, %(binding_id)s, %(channel)s, %(recipient)s,
-        %(now)s)
-ON CONFLICT (tenant_id, message_id) DO NOTHING;
+-- A reply that has to leave, written in the transaction that stores the reply, and looked after from due_at on should
+-- its wake-up get lost. A repeat changes nothing.
+WITH stored AS (
+    INSERT INTO outbox (tenant_id, id, session_id, message_id, binding_id, channel, recipient, created_at)
+    VALUES (current_tenant(), %(outbox_id)s, %(session_id)s, %(message_id)s, %(binding_id)s, %(channel)s,
+            %(recipient)s, %(now)s)
+    ON CONFLICT (tenant_id, message_id) DO NOTHING
+    RETURNING id
+)
+INSERT INTO work_due (tenant_id, kind, id, due_at)
+SELECT current_tenant(), 'outbox', id, %(due_at)s FROM stored
+ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = EXCLUDED.due_at;
 
 -- name: take
 -- One outbox row, locked, with all that sending it needs: the text, its citations, the binding's settings of
--- the channel, and where the provider's key is kept (the reference, never the key).
-SELECT o.id, o.session_id, o.state, o.attempts, o.parts, o.parts_sent, o.recipient, o.channel, m.body AS text,
+-- the channel, where the provider's key is kept (the reference, never the key), and when the user last wrote there.
+SELECT o.id, o.session_id, o.state, o.attempts, o.parts, o.parts_sent, o.sent_by, o.recipient, o.channel,
+       m.body AS text,
+       (SELECT heard.sent_at
+          FROM messages heard
+         WHERE heard.tenant_id = o.tenant_id AND heard.session_id = o.session_id AND heard.channel = o.channel
+           AND heard.direction = 'inbound' AND heard.kind IN ('text', 'media')
+         ORDER BY heard.position DESC
+         LIMIT 1) AS heard_at,
        b.channels -> o.channel AS settings, s.reference AS secret,
        (SELECT COALESCE(jsonb_agg(jsonb_build_object('number', c.number, 'title', c.title, 'locator', c.locator)
                                   ORDER BY c.number), '[]')
@@ -24,31 +38,77 @@ SELECT o.id, o.session_id, o.state, o.attempts, o.parts, o.parts_sent, o.recipie
    FOR UPDATE OF o;
 
 -- name: begin
--- The row is about to be sent: from here on a crash means that nobody knows.
+-- The row is about to be sent, by one sender: from here on a crash means that nobody knows.
 UPDATE outbox
-   SET state = 'sending', attempts = attempts + 1, parts = %(parts)s, problem = NULL
+   SET state = 'sending', sent_by = %(sender)s, attempts = attempts + 1, parts = %(parts)s, problem = NULL
  WHERE id = %(outbox_id)s AND state = 'pending';
 
 -- name: part_taken
 -- The provider took one part under its id; the last one makes the row sent. Proof is proof: it counts even when
--- the row was given up as unknown in the meantime.
+-- the row was given up as unknown in the meantime. Returns nothing when the row is not this sender's any more.
 WITH part AS (
     INSERT INTO outbox_parts (tenant_id, outbox_id, number, provider_message_id, sent_at)
     SELECT current_tenant(), o.id, %(number)s, %(provider_message_id)s, %(now)s FROM outbox o WHERE o.id = %(outbox_id)s
     ON CONFLICT (tenant_id, outbox_id, number) DO NOTHING
+), moved AS (
+    UPDATE outbox
+       SET parts_sent = GREATEST(parts_sent, %(number)s),
+           state = CASE WHEN %(number)s = parts THEN 'sent' ELSE state END,
+           sent_at = CASE WHEN %(number)s = parts THEN %(now)s ELSE sent_at END,
+           problem = CASE WHEN %(number)s = parts THEN NULL ELSE problem END
+     WHERE id = %(outbox_id)s AND state IN ('sending', 'unknown') AND sent_by = %(sender)s
+    RETURNING id, state
+), settled AS (
+    DELETE FROM work_due w USING moved
+     WHERE w.tenant_id = current_tenant() AND w.kind = 'outbox' AND w.id = moved.id AND moved.state = 'sent'
 )
-UPDATE outbox
-   SET parts_sent = %(number)s,
-       state = CASE WHEN %(number)s = parts THEN 'sent' ELSE state END,
-       sent_at = CASE WHEN %(number)s = parts THEN %(now)s ELSE sent_at END,
-       problem = CASE WHEN %(number)s = parts THEN NULL ELSE problem END
- WHERE id = %(outbox_id)s AND state IN ('sending', 'unknown');
+SELECT state FROM moved;
+
+-- name: part_confirmed
+-- What we gave along with a part came back from the provider: the part was taken, under this id, whatever its sender
+-- found out. The last part makes the row sent. After an earlier one the next is sent, if the row was given up
+-- (unknown) and this is good news; that is due now.
+WITH part AS (
+    INSERT INTO outbox_parts (tenant_id, outbox_id, number, provider_message_id, sent_at)
+    SELECT current_tenant(), o.id, %(number)s, %(provider_message_id)s, %(now)s
+      FROM outbox o
+     WHERE o.id = %(outbox_id)s AND %(number)s <= o.parts
+    ON CONFLICT (tenant_id, outbox_id, number) DO NOTHING
+), moved AS (
+    UPDATE outbox
+       SET parts_sent = %(number)s,
+           state = CASE WHEN %(number)s = parts THEN 'sent'
+                        WHEN state = 'unknown' AND %(is_good)s THEN 'pending' ELSE state END,
+           sent_at = CASE WHEN %(number)s = parts THEN %(now)s ELSE sent_at END,
+           problem = CASE WHEN %(number)s = parts THEN NULL ELSE problem END
+     WHERE id = %(outbox_id)s AND state IN ('pending', 'sending', 'unknown', 'failed')
+       AND parts_sent = %(number)s - 1 AND %(number)s <= parts
+    RETURNING id, state
+), settled AS (
+    DELETE FROM work_due w USING moved
+     WHERE w.tenant_id = current_tenant() AND w.kind = 'outbox' AND w.id = moved.id AND moved.state = 'sent'
+), due AS (
+    INSERT INTO work_due (tenant_id, kind, id, due_at)
+    SELECT current_tenant(), 'outbox', id, %(now)s FROM moved WHERE state = 'pending'
+    ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = EXCLUDED.due_at
+)
+SELECT state FROM moved;
 
 -- name: end
--- A try that did not send everything: back to pending, failed, or unknown, and why.
-UPDATE outbox
-   SET state = %(state)s, problem = %(problem)s, status_at = %(now)s
- WHERE id = %(outbox_id)s AND state IN ('pending', 'sending');
+-- A try that did not send everything: back to pending, failed, held, or unknown, and why. Only whoever made the row
+-- `sending` says so, or found it as they left it. The part after those taken is in doubt: if the provider's news have
+-- settled it in the meantime, what comes after it is sent instead.
+WITH moved AS (
+    UPDATE outbox
+       SET state = CASE WHEN %(state)s = 'unknown' AND parts_sent > %(taken)s THEN 'pending' ELSE %(state)s END,
+           problem = %(problem)s, status_at = %(now)s
+     WHERE id = %(outbox_id)s AND state IN ('pending', 'sending') AND sent_by IS NOT DISTINCT FROM %(sender)s
+    RETURNING id, state
+), settled AS (
+    DELETE FROM work_due w USING moved
+     WHERE w.tenant_id = current_tenant() AND w.kind = 'outbox' AND w.id = moved.id AND moved.state <> 'pending'
+)
+SELECT state FROM moved;
 
 -- name: status
 -- What the provider says became of a message of ours. A reply is where its last part is, but any part's failure
@@ -60,9 +120,88 @@ UPDATE outbox o
    AND o.state = ANY(%(movable)s)
    AND (p.number = o.parts OR %(state)s = 'failed');
 
+-- name: keep_early
+-- News of a message that is not known, kept while anything of the tenant's is on its way: its sending may not be
+-- committed yet. News that nothing came of within a day go.
+WITH stale AS (
+    DELETE FROM early_statuses WHERE tenant_id = current_tenant() AND at < %(now)s::timestamptz - interval '1 day'
+)
+INSERT INTO early_statuses (tenant_id, provider_message_id, status, problem, at)
+SELECT current_tenant(), %(provider_message_id)s, %(state)s, %(problem)s, %(now)s
+ WHERE EXISTS (SELECT 1 FROM work_due w WHERE w.tenant_id = current_tenant() AND w.kind = 'outbox')
+   AND NOT EXISTS (SELECT 1 FROM outbox_parts p WHERE p.provider_message_id = %(provider_message_id)s)
+ON CONFLICT (tenant_id, provider_message_id, status) DO UPDATE SET at = EXCLUDED.at;
+
+-- name: take_early
+-- The news that were kept of a part, now that it is known whose it is.
+DELETE FROM early_statuses e
+ WHERE e.provider_message_id = %(provider_message_id)s
+   AND EXISTS (SELECT 1 FROM outbox_parts p
+                WHERE p.tenant_id = e.tenant_id AND p.provider_message_id = e.provider_message_id)
+RETURNING e.status AS state, e.problem, e.at;
+
 -- name: unsent
 -- The session's replies that still wait to be sent, oldest first.
-SELECT id, attempts FROM outbox WHERE session_id = %(session_id)s AND state = 'pending' ORDER BY created_at, id;
+SELECT id, session_id, attempts
+  FROM outbox WHERE session_id = %(session_id)s AND state = 'pending' ORDER BY created_at, id;
+
+-- name: stuck
+-- The replies that a person has to see to, oldest first: of an unknown fate, or held because the channel takes no free
+-- text any more; none of a binding of more clearance than the reader's.
+SELECT o.id, m.turn_id, o.session_id, o.state, o.channel, o.recipient, m.body AS text, o.problem, o.created_at
+  FROM outbox o
+  JOIN messages m ON m.tenant_id = o.tenant_id AND m.id = o.message_id
+  JOIN bindings b ON b.tenant_id = o.tenant_id AND b.id = o.binding_id AND b.clearance <= %(clearance)s
+ WHERE o.state IN ('unknown', 'held')
+ ORDER BY o.created_at, o.id
+ LIMIT %(most)s;
+
+-- name: state
+-- Where a row is, and how often it was tried.
+SELECT session_id, state, attempts FROM outbox WHERE id = %(outbox_id)s;
+
+-- name: resolve_arrived
+-- A person found the part in doubt on the user's phone. What comes after it is sent, and that is due.
+WITH moved AS (
+    UPDATE outbox
+       SET parts_sent = parts_sent + 1,
+           state = CASE WHEN parts_sent + 1 >= parts THEN 'sent' ELSE 'pending' END,
+           sent_at = CASE WHEN parts_sent + 1 >= parts THEN %(now)s ELSE sent_at END,
+           problem = NULL, resolved_by = %(by)s, resolved_at = %(now)s
+     WHERE id = %(outbox_id)s AND state = 'unknown'
+    RETURNING id, state
+), due AS (
+    INSERT INTO work_due (tenant_id, kind, id, due_at)
+    SELECT current_tenant(), 'outbox', id, %(due_at)s FROM moved WHERE state = 'pending'
+    ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = EXCLUDED.due_at
+)
+SELECT state FROM moved;
+
+-- name: resolve_again
+-- A person wants it sent: from the part in doubt on, or all of it when the provider took every part and failed later.
+WITH moved AS (
+    UPDATE outbox
+       SET state = 'pending', parts_sent = CASE WHEN parts_sent = parts THEN 0 ELSE parts_sent END,
+           problem = NULL, resolved_by = %(by)s, resolved_at = %(now)s
+     WHERE id = %(outbox_id)s AND state IN ('unknown', 'held')
+    RETURNING id, parts_sent
+), gone AS (
+    DELETE FROM outbox_parts p USING moved
+     WHERE p.tenant_id = current_tenant() AND p.outbox_id = moved.id AND p.number > moved.parts_sent
+)
+INSERT INTO work_due (tenant_id, kind, id, due_at)
+SELECT current_tenant(), 'outbox', id, %(due_at)s FROM moved
+ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = EXCLUDED.due_at;
+
+-- name: resolve_dismissed
+-- A person lets it be: it counts as failed.
+UPDATE outbox
+   SET state = 'failed', status_at = %(now)s, resolved_by = %(by)s, resolved_at = %(now)s
+ WHERE id = %(outbox_id)s AND state IN ('unknown', 'held');
+
+-- name: left_lying
+-- A reply that is not sent yet, kept as it is until the transaction ends.
+SELECT session_id, created_at FROM outbox WHERE id = %(outbox_id)s AND state IN ('pending', 'sending') FOR UPDATE;
 
 -- name: delivery
 -- How far one reply got.

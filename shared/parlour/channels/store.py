@@ -14,7 +14,11 @@ SQL = Queries.beside(__file__)
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An outbox row with what sending it needs; `secret` is where the provider's key is kept."""
+    """An outbox row with what sending it needs.
+
+    sent_by   the sender that tried it last; heard_at: when the user last wrote on this channel
+    settings  the binding's, of the channel; secret: where the provider's key is kept
+    """
 
     id: UUID
     session_id: UUID
@@ -22,9 +26,11 @@ class Reply:
     attempts: int
     parts: int | None
     parts_sent: int
+    sent_by: UUID | None
     recipient: str
     channel: str
     text: str
+    heard_at: datetime | None
     settings: JsonObject | None
     secret: str | None
     citations: list[JsonObject]
@@ -35,7 +41,16 @@ class Unsent:
     """A reply that waits to be sent, and how often that was tried."""
 
     id: UUID
+    session_id: UUID
     attempts: int
+
+
+@dataclass(frozen=True, slots=True)
+class Lying:
+    """A reply that is not sent yet: its session, and since when it waits."""
+
+    session_id: UUID
+    created_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +67,42 @@ class Delivery:
     status_at: datetime | None
 
 
+@dataclass(frozen=True, slots=True)
+class StuckSend:
+    """A reply that waits for a person: `unknown` (it may have arrived) or `held` (the channel takes no free text).
+
+    turn_id is the turn that it answers; problem says what is known of why.
+    """
+
+    id: UUID
+    turn_id: UUID | None
+    session_id: UUID
+    state: str
+    channel: str
+    recipient: str
+    text: str
+    problem: str | None
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class RowState:
+    """Where a row is, and how often it was tried."""
+
+    session_id: UUID
+    state: str
+    attempts: int
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """How far the provider says that a message of ours got; problem says why it failed."""
+
+    state: str
+    problem: str | None
+    at: datetime
+
+
 def put(
     tx: Transaction,
     *,
@@ -62,6 +113,7 @@ def put(
     channel: str,
     recipient: str,
     now: datetime,
+    due_at: datetime,
 ) -> None:
     tx.run(
         SQL["put"],
@@ -72,6 +124,7 @@ def put(
         channel=channel,
         recipient=recipient,
         now=now,
+        due_at=due_at,
     )
 
 
@@ -79,34 +132,75 @@ def take(tx: Transaction, outbox_id: UUID) -> Reply | None:
     return tx.first(SQL["take"], Reply, outbox_id=outbox_id)
 
 
-def begin(tx: Transaction, outbox_id: UUID, parts: int) -> None:
-    tx.run(SQL["begin"], outbox_id=outbox_id, parts=parts)
+def begin(tx: Transaction, outbox_id: UUID, parts: int, sender: UUID) -> None:
+    tx.run(SQL["begin"], outbox_id=outbox_id, parts=parts, sender=sender)
 
 
-def part_taken(tx: Transaction, outbox_id: UUID, number: int, provider_message_id: str, now: datetime) -> None:
-    values = {"outbox_id": outbox_id, "number": number, "provider_message_id": provider_message_id, "now": now}
-    tx.run(SQL["part_taken"], **values)
-
-
-def end(tx: Transaction, outbox_id: UUID, state: str, problem: str, now: datetime) -> None:
-    tx.run(SQL["end"], outbox_id=outbox_id, state=state, problem=problem, now=now)
-
-
-def status(
-    tx: Transaction,
-    *,
-    provider_message_id: str,
-    state: str,
-    movable: Sequence[str],
-    problem: str | None,
-    now: datetime,
+def part_taken(
+    tx: Transaction, outbox_id: UUID, number: int, provider_message_id: str, sender: UUID, now: datetime
 ) -> bool:
-    values = {"state": state, "movable": list(movable), "problem": problem, "now": now}
+    """Whether the row is still this sender's."""
+    values = {"outbox_id": outbox_id, "number": number, "provider_message_id": provider_message_id, "now": now}
+    return tx.value(SQL["part_taken"], sender=sender, **values) is not None
+
+
+def part_confirmed(
+    tx: Transaction, outbox_id: UUID, number: int, provider_message_id: str, now: datetime, *, is_good: bool
+) -> str | None:
+    """Where that moved the row; None when it changed nothing."""
+    values = {"outbox_id": outbox_id, "number": number, "provider_message_id": provider_message_id, "now": now}
+    found: str | None = tx.value(SQL["part_confirmed"], is_good=is_good, **values)
+    return found
+
+
+def end(
+    tx: Transaction, reply: Reply, state: str, problem: str, sender: UUID | None, taken: int, now: datetime
+) -> bool:
+    """Whether the row ended so: not when it has gone on without this sender."""
+    values = {"outbox_id": reply.id, "state": state, "problem": problem, "sender": sender, "now": now}
+    return bool(tx.value(SQL["end"], taken=taken, **values) == state)
+
+
+def status(tx: Transaction, provider_message_id: str, news: News, movable: Sequence[str]) -> bool:
+    values = {"state": news.state, "movable": list(movable), "problem": news.problem, "now": news.at}
     return tx.run(SQL["status"], provider_message_id=provider_message_id, **values) > 0
+
+
+def keep_early(tx: Transaction, provider_message_id: str, news: News) -> bool:
+    values = {"state": news.state, "problem": news.problem, "now": news.at}
+    return tx.run(SQL["keep_early"], provider_message_id=provider_message_id, **values) > 0
+
+
+def take_early(tx: Transaction, provider_message_id: str) -> list[News]:
+    return tx.all(SQL["take_early"], News, provider_message_id=provider_message_id)
+
+
+def stuck(tx: Transaction, clearance: int, most: int) -> list[StuckSend]:
+    return tx.all(SQL["stuck"], StuckSend, clearance=clearance, most=most)
+
+
+def state(tx: Transaction, outbox_id: UUID) -> RowState | None:
+    return tx.first(SQL["state"], RowState, outbox_id=outbox_id)
+
+
+def resolve_arrived(tx: Transaction, outbox_id: UUID, by: str, now: datetime, due_at: datetime) -> bool:
+    return tx.value(SQL["resolve_arrived"], outbox_id=outbox_id, by=by, now=now, due_at=due_at) is not None
+
+
+def resolve_again(tx: Transaction, outbox_id: UUID, by: str, now: datetime, due_at: datetime) -> bool:
+    return tx.run(SQL["resolve_again"], outbox_id=outbox_id, by=by, now=now, due_at=due_at) > 0
+
+
+def resolve_dismissed(tx: Transaction, outbox_id: UUID, by: str, now: datetime) -> bool:
+    return tx.run(SQL["resolve_dismissed"], outbox_id=outbox_id, by=by, now=now) > 0
 
 
 def unsent(tx: Transaction, session_id: UUID) -> list[Unsent]:
     return tx.all(SQL["unsent"], Unsent, session_id=session_id)
+
+
+def left_lying(tx: Transaction, outbox_id: UUID) -> Lying | None:
+    return tx.first(SQL["left_lying"], Lying, outbox_id=outbox_id)
 
 
 def delivery(tx: Transaction, message_id: UUID) -> Delivery | None:

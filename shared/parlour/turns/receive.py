@@ -7,7 +7,7 @@ from functools import partial
 from typing import Literal
 from uuid import UUID
 
-from parlour.channels import outbox
+from parlour.channels import statuses
 from parlour.channels.envelope import Envelope
 from parlour.infra import log
 from parlour.infra.errors import MalformedPayload, NotFound
@@ -133,16 +133,7 @@ def _unknown_number(envelope: Envelope) -> Outcome:
 
 
 def _status(database: Database, route: Route, envelope: Envelope, now: datetime) -> Outcome:
-    known = database.run(
-        system(route.tenant_id),
-        lambda tx: outbox.record_status(
-            tx,
-            provider_message_id=envelope.provider_message_id,
-            status=envelope.status,
-            now=now,
-            problem=envelope.problem,
-        ),
-    )
+    known = statuses.take(system(route.tenant_id), database, envelope, now)
     log.info("status_received", tenant_id=route.tenant_id, status=envelope.status, known=known)
     return "status"
 

@@ -41,6 +41,12 @@ INSERT INTO messages (tenant_id, id, session_id, binding_id, direction, state, c
 VALUES (current_tenant(), %(id)s, %(session_id)s, %(session_id)s, 'outbound', 'reply', 'whatsapp', 'text', %(body)s,
         %(now)s, %(now)s)
 """
+_HEARD = """
+INSERT INTO messages (tenant_id, id, session_id, binding_id, direction, state, channel, kind, body, sent_at,
+                      received_at)
+VALUES (current_tenant(), %(id)s, %(session_id)s, %(session_id)s, 'inbound', 'answered', 'whatsapp', %(kind)s, 'Hello',
+        %(at)s, %(at)s)
+"""
 _CITATION = """
 INSERT INTO citations (tenant_id, message_id, number, title, locator)
 VALUES (current_tenant(), %(message_id)s, %(number)s, %(title)s, %(locator)s)
@@ -68,6 +74,13 @@ class Desk:
             self.put(tx, message_id)
         return message_id
 
+    def hear(self, at: datetime, kind: str = "text") -> UUID:
+        """The user writes; returns the message's id."""
+        message_id = self.new_id(at)
+        with self.database.transaction(self.principal) as tx:
+            _run(tx, _HEARD, id=message_id, session_id=self.session_id, kind=kind, at=at)
+        return message_id
+
     def put(self, tx: Transaction, message_id: UUID) -> None:
         outbox.put(
             tx,
@@ -90,6 +103,11 @@ class Desk:
         with self.database.transaction(self.principal) as tx:
             _run(tx, "DELETE FROM sessions WHERE id = %(id)s", id=self.session_id)
 
+    def rows(self, statement: str) -> list[tuple[object, ...]]:
+        """What the tenant's tables hold, read as the app role."""
+        with self.database.transaction(self.principal) as tx:
+            return tx._connection.execute(statement.encode()).fetchall()
+
     def delivery(self, message_id: UUID) -> outbox.Delivery:
         with self.database.transaction(self.principal) as tx:
             found = outbox.delivery(tx, message_id=message_id)
@@ -111,7 +129,9 @@ def open_desk(database: Database, now: datetime, new_id: NewId) -> Callable[[], 
         with database.transaction(principal) as tx:
             slug = f"t-{tenant_id}"
             _run(tx, _SEED, id=session_id, slug=slug, channels={"whatsapp": WHATSAPP}, now=now)
-        return Desk(principal, session_id, database, now, new_id)
+        desk = Desk(principal, session_id, database, now, new_id)
+        desk.hear(now)
+        return desk
 
     return open_one
 

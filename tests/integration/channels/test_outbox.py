@@ -6,8 +6,8 @@ from uuid import UUID
 
 import pytest
 
-from parlour.channels import outbox, store
-from parlour.channels.envelope import Status
+from parlour.channels import outbox, statuses, store
+from parlour.channels.envelope import Envelope, Status
 from parlour.infra.errors import MalformedPayload
 from parlour.infra.ids import NewId
 from parlour.infra.postgres import Database
@@ -23,21 +23,25 @@ class Kept:
         self.messages.extend(messages)
 
 
+SENDER = UUID(int=7)
+
+
 def sent(desk: Desk, *provider_ids: str) -> UUID:
     """A reply whose parts the provider took under those ids."""
     outbox_id = desk.reply("Poured on Tuesday.")
     with desk.database.transaction(desk.principal) as tx:
-        store.begin(tx, outbox_id, len(provider_ids))
+        store.begin(tx, outbox_id, len(provider_ids), SENDER)
         for number, provider_id in enumerate(provider_ids, 1):
-            store.part_taken(tx, outbox_id, number, provider_id, desk.now)
+            store.part_taken(tx, outbox_id, number, provider_id, SENDER, desk.now)
     return outbox_id
 
 
-def told(desk: Desk, provider_id: str, status: Status, problem: str | None = None) -> bool:
-    with desk.database.transaction(desk.principal) as tx:
-        return outbox.record_status(
-            tx, provider_message_id=provider_id, status=status, now=desk.now + timedelta(seconds=9), problem=problem
-        )
+def told(desk: Desk, provider_id: str, status: Status, **metadata: str) -> bool:
+    later = desk.now + timedelta(seconds=9)
+    envelope = Envelope(
+        "whatsapp", "gupshup", "gupshup:ParlourDemo", "", provider_id, "status", "", None, status, later, {**metadata}
+    )
+    return statuses.take(desk.principal, desk.database, envelope, later)
 
 
 def test_a_reply_is_put_once_and_waits(desk: Desk) -> None:
@@ -46,7 +50,7 @@ def test_a_reply_is_put_once_and_waits(desk: Desk) -> None:
         desk.put(tx, outbox_id)
         waiting = outbox.unsent(tx, session_id=desk.session_id)
 
-    assert waiting == [outbox.Unsent(outbox_id, 0)]
+    assert waiting == [outbox.Unsent(outbox_id, desk.session_id, 0)]
     assert desk.delivery(outbox_id).state == "pending"
 
 
@@ -109,8 +113,8 @@ def test_only_what_changes_something_is_reported_as_a_change(desk: Desk) -> None
 def test_a_failure_says_why_until_it_turns_out_delivered(desk: Desk) -> None:
     outbox_id = sent(desk, "gs-1")
 
-    told(desk, "gs-1", "failed", "470: outside of the 24 hour window")
-    assert desk.delivery(outbox_id).problem == "470: outside of the 24 hour window"
+    told(desk, "gs-1", "failed", code="1002", reason="no such number")
+    assert desk.delivery(outbox_id).problem == "1002: no such number"
     told(desk, "gs-1", "delivered")
     assert desk.delivery(outbox_id).problem is None
 
@@ -131,14 +135,17 @@ def test_a_reply_in_parts_is_where_its_last_part_is_and_fails_with_any(desk: Des
 def test_another_tenant_sees_and_moves_nothing(open_desk: Callable[[], Desk]) -> None:
     ours, theirs = open_desk(), open_desk()
     outbox_id = sent(ours, "gs-1")
+    with ours.database.transaction(ours.principal) as tx:
+        row = store.take(tx, outbox_id)
+    assert row
 
     assert not told(theirs, "gs-1", "read")
     with theirs.database.transaction(theirs.principal) as tx:
         assert store.take(tx, outbox_id) is None
         assert outbox.unsent(tx, session_id=ours.session_id) == []
         assert outbox.delivery(tx, message_id=outbox_id) is None
-        store.part_taken(tx, outbox_id, 2, "gs-of-theirs", theirs.now)
-        store.end(tx, outbox_id, "failed", "not theirs to fail", theirs.now)
+        store.part_taken(tx, outbox_id, 2, "gs-of-theirs", SENDER, theirs.now)
+        store.end(tx, row, "failed", "not theirs to fail", SENDER, 0, theirs.now)
     assert ours.delivery(outbox_id).state == "sent"
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from datetime import datetime
 from uuid import UUID
 
 import psycopg
@@ -23,6 +23,8 @@ from parlour.infra.ids import NewId
 from parlour.infra.postgres import Connection, Database
 from tests.integration.channels.conftest import RECIPIENT, WHATSAPP, Desk
 
+SENDER = UUID(int=7)
+
 
 class Killed(BaseException):
     """The sandbox is gone: nothing after it runs."""
@@ -32,7 +34,6 @@ class Killed(BaseException):
 class Phone:
     """A provider that takes messages, except where `trouble` says otherwise (by how many it was asked before)."""
 
-    name: str = "gupshup"
     received: list[Outgoing] = field(default_factory=list)
     asked: int = 0
     trouble: dict[int, BaseException] = field(default_factory=dict)
@@ -52,8 +53,9 @@ def phone() -> Phone:
     return Phone()
 
 
-def sending(desk: Desk, phone: Phone, outbox_id: UUID) -> Sent:
-    return send(desk.principal, desk.database, phone, outbox_id, desk.now)
+def sending(desk: Desk, phone: Phone, outbox_id: UUID, now: datetime | None = None) -> Sent:
+    providers = {"gupshup": phone, "whatsapp_cloud": phone}
+    return send(desk.principal, desk.database, providers, outbox_id, desk.new_id(desk.now), now or desk.now)
 
 
 LONG = "\n\n".join(f"Paragraph {number} of this very long answer. " * 26 for number in range(9))
@@ -64,7 +66,8 @@ def test_a_reply_is_formatted_addressed_sent_and_remembered(desk: Desk, phone: P
 
     assert sending(desk, phone, outbox_id) == Sent("sent", 1)
     text = "Poured on *Tuesday*. [1]\n\nSources:\n[1] Site report, page 3"
-    assert phone.received == [Outgoing(RECIPIENT, text, "ParlourDemo", "+917834811114", "parlour/gupshup")]
+    app, source = "ParlourDemo", "+917834811114"
+    assert phone.received == [Outgoing(RECIPIENT, text, "parlour/gupshup", app, source, callback=f"{outbox_id}:1")]
     delivery = desk.delivery(outbox_id)
     assert (delivery.state, delivery.attempts, delivery.parts, delivery.parts_sent) == ("sent", 1, 1, 1)
     assert delivery.sent_at == desk.now
@@ -232,9 +235,11 @@ def test_an_empty_reply_fails_instead_of_being_tried_forever(desk: Desk, phone: 
 def test_a_reply_that_falls_into_other_parts_than_before_is_not_guessed_at(desk: Desk, phone: Phone) -> None:
     outbox_id = desk.reply(LONG)
     with desk.database.transaction(desk.principal) as tx:
-        store.begin(tx, outbox_id, 5)
-        store.part_taken(tx, outbox_id, 1, "gs-of-before", desk.now)
-        store.end(tx, outbox_id, "pending", "provider_unavailable", desk.now)
+        store.begin(tx, outbox_id, 5, SENDER)
+        store.part_taken(tx, outbox_id, 1, "gs-of-before", SENDER, desk.now)
+        row = store.take(tx, outbox_id)
+        assert row
+        store.end(tx, row, "pending", "provider_unavailable", SENDER, 1, desk.now)
 
     assert sending(desk, phone, outbox_id) == Sent("unknown", 1)
     assert phone.asked == 0
@@ -277,17 +282,18 @@ def test_a_database_that_stays_away_is_a_retry_and_then_unknown(desk: Desk, phon
     assert phone.asked == 1
 
 
-def test_sending_takes_two_short_transactions_and_few_statements(desk: Desk, phone: Phone) -> None:
+def test_sending_takes_three_short_transactions_and_few_statements(desk: Desk, phone: Phone) -> None:
     outbox_id = desk.reply("Poured on Tuesday.")
     before = dict(desk.database.statements.by_name)
     sending(desk, phone, outbox_id)
     after = desk.database.statements.by_name
 
     assert {name: after[name] - before.get(name, 0) for name in after if after[name] != before.get(name, 0)} == {
-        "begin": 2,
+        "begin": 3,
         "channels.take": 1,
         "channels.begin": 1,
         "channels.part_taken": 1,
+        "channels.take_early": 1,
     }
 
 

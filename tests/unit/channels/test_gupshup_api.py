@@ -17,12 +17,13 @@ import pytest
 from fastapi.testclient import TestClient
 
 from local import phone
-from parlour.channels.gupshup_api import GupshupProvider, connect
-from parlour.channels.send import Outgoing
+from parlour.channels.gupshup_api import GupshupProvider
+from parlour.channels.outgoing import Outgoing
+from parlour.channels.wire import connect
 from parlour.infra.errors import DeliveryUnknown, Misconfigured, ParlourError, ProviderRejected, ProviderUnavailable
 
 KEY = "key-of-the-tenant"
-HELLO = Outgoing("+919800000001", "नमस्ते & 1+1=2", "ParlourDemo", "+917834811114", "parlour/gupshup")
+HELLO = Outgoing("+919800000001", "नमस्ते & 1+1=2", "parlour/gupshup", "ParlourDemo", "+917834811114")
 
 
 class Safe:

@@ -1,0 +1,105 @@
+"""What the provider says became of our messages, and what that moves.
+
+News never move a row back, except that a message reported as failed may turn out to be delivered. They may overtake
+the commit that says under which id the provider took the message: such news are kept, and whoever comes second finds
+what the other has written, because both look only after they have committed.
+"""
+
+import re
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID
+
+from parlour.channels import store
+from parlour.channels.envelope import Envelope, Status
+from parlour.channels.store import News
+from parlour.infra import log
+from parlour.infra.postgres import Database, Transaction
+from parlour.principal import Principal
+
+_MOVES: dict[str, tuple[str, ...]] = {
+    "failed": ("sent", "unknown"),
+    "held": ("sent", "unknown"),
+    "delivered": ("sent", "unknown", "failed"),
+    "read": ("sent", "unknown", "failed", "delivered"),
+}
+"""From which states the provider's news move a row, in the order in which they may be told. A row is `sent` as soon
+as the provider took it, so that `enqueued` and `sent` say nothing new."""
+
+_OUTSIDE_THE_WINDOW = frozenset({"470", "131047"})
+"""WhatsApp's codes, old and new, for free text more than a day after the user last wrote."""
+
+_PART = re.compile(r"[1-9][0-9]{0,3}")
+_LONGEST_PROBLEM = 500
+
+
+def callback(outbox_id: UUID, number: int) -> str:
+    """What is given along with one part of a reply, so that the provider's news name it."""
+    return f"{outbox_id}:{number}"
+
+
+def take(principal: Principal, database: Database, envelope: Envelope, now: datetime) -> bool:
+    """Move the reply that a status envelope is about; whether that changed anything.
+
+    False for an id that is not ours, for news that come late or twice, and for what `sent` covers already.
+    A status that carries our callback settles its part even when nobody ever learnt the part's id.
+    """
+    about, named = envelope.provider_message_id, _named(str(envelope.metadata.get("callback", "")))
+    news = _news(envelope.status, str(envelope.metadata.get("code", "")), envelope.problem, now)
+
+    def record(tx: Transaction) -> tuple[bool, bool]:
+        confirmed = _confirm(tx, named, about, news, now) if named else False
+        moved = _move(tx, about, news)
+        kept = not (moved or confirmed) and news.state in _MOVES and store.keep_early(tx, about, news)
+        return moved or confirmed, kept
+
+    changed, kept = database.run(principal, record)
+    if kept:
+        changed = consult(principal, database, [about])
+    if changed and news.state in {"failed", "held"}:
+        log.count("FailedSend" if news.state == "failed" else "HeldReply")
+    return changed
+
+
+def consult(principal: Principal, database: Database, provider_message_ids: Sequence[str]) -> bool:
+    """Apply the news that came before their messages were known; call it once that is committed."""
+
+    def apply(tx: Transaction) -> bool:
+        return sum(_apply_early(tx, one) for one in provider_message_ids) > 0
+
+    return database.run(principal, apply)
+
+
+def _apply_early(tx: Transaction, provider_message_id: str) -> bool:
+    order = list(_MOVES)
+    early = sorted(store.take_early(tx, provider_message_id), key=lambda news: order.index(news.state))
+    return sum(_move(tx, provider_message_id, news) for news in early) > 0
+
+
+def _news(status: Status, code: str, problem: str, now: datetime) -> News:
+    if status != "failed":
+        return News(status, None, now)
+    why = (problem or "the provider gave no reason")[:_LONGEST_PROBLEM]
+    return News("held" if code in _OUTSIDE_THE_WINDOW else "failed", why, now)
+
+
+def _move(tx: Transaction, provider_message_id: str, news: News) -> bool:
+    movable = _MOVES.get(news.state)
+    return bool(movable) and store.status(tx, provider_message_id, news, movable or ())
+
+
+def _confirm(tx: Transaction, named: tuple[UUID, int], provider_message_id: str, news: News, now: datetime) -> bool:
+    outbox_id, number = named
+    is_good = news.state not in {"failed", "held"}
+    state = store.part_confirmed(tx, outbox_id, number, provider_message_id, now, is_good=is_good)
+    if state:
+        log.info("send_confirmed", outbox_id=outbox_id, part=number, state=state)
+    return state is not None
+
+
+def _named(callback: str) -> tuple[UUID, int] | None:
+    outbox_id, _, number = callback.partition(":")
+    try:
+        return (UUID(outbox_id), int(number)) if _PART.fullmatch(number) else None
+    except ValueError:
+        return None

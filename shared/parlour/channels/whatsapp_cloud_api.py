@@ -1,0 +1,113 @@
+"""Meta's send API for WhatsApp Cloud numbers: one text or template message, and an honest word on whether it was taken.
+
+Meta tells its errors apart by code, not by HTTP status: a throttled call may well be a 400. An error that carries one
+of its codes comes from behind the gateway, so that the message was surely not taken.
+"""
+
+import httpx2
+
+from parlour.channels.outgoing import Outgoing
+from parlour.channels.wire import NEVER_SENT, UNSENDABLE, answer_of, retry_after
+from parlour.infra.errors import (
+    DeliveryUnknown,
+    Misconfigured,
+    ProviderRejected,
+    ProviderUnavailable,
+    WindowClosed,
+)
+from parlour.infra.jsonable import Json, JsonObject
+from parlour.infra.secrets import Secrets
+
+VERSION = "v23.0"
+"""Of the Graph API, in every path."""
+
+_PASSING = frozenset({2, 4, 80007, 130429, 131000, 131016, 131056, 131057, 133004})
+"""Down or overloaded, too many calls by app, account, number or to one person, in maintenance."""
+
+_OUTSIDE_THE_WINDOW = 131047
+_LONGEST_REASON = 200
+
+
+class WhatsAppCloudProvider:
+    """The WhatsApp channel through Meta itself. The token is read for each call and held nowhere."""
+
+    def __init__(self, client: httpx2.Client, base_url: str, secrets: Secrets) -> None:
+        self._client = client
+        self._url = f"{base_url.rstrip('/')}/{VERSION}"
+        self._secrets = secrets
+
+    def deliver(self, outgoing: Outgoing, /) -> str:
+        """Send one message; the id (wamid) under which Meta took it. Errors as ChannelProvider says."""
+        headers = {"Authorization": f"Bearer {self._secrets.get(outgoing.secret).strip()}"}
+        url = f"{self._url}/{outgoing.phone_number_id}/messages"
+        try:
+            response = self._client.post(url, json=_body(outgoing), headers=headers)
+        except NEVER_SENT as error:
+            raise ProviderUnavailable("Meta could not be reached") from error
+        except UNSENDABLE as error:
+            raise Misconfigured(f"secret {outgoing.secret} or WHATSAPP_BASE_URL cannot be used in a request") from error
+        except httpx2.RequestError as error:
+            raise DeliveryUnknown("Meta did not answer after the message was sent") from error
+        return _taken(response)
+
+
+def _body(outgoing: Outgoing) -> JsonObject:
+    return {
+        "messaging_product": "whatsapp",
+        "recipient_type": "individual",
+        "to": outgoing.recipient.removeprefix("+"),
+        **({"biz_opaque_callback_data": outgoing.callback} if outgoing.callback else {}),
+        **_content(outgoing),
+    }
+
+
+def _content(outgoing: Outgoing) -> JsonObject:
+    template = outgoing.template
+    if template is None:
+        return {"type": "text", "text": {"body": outgoing.text, "preview_url": False}}
+    named: JsonObject = {"parameter_name": template.parameter} if template.parameter else {}
+    parameter: Json = {"type": "text", "text": outgoing.text, **named}
+    body: Json = {"type": "body", "parameters": [parameter]}
+    language: Json = {"code": template.language, "policy": "deterministic"}
+    return {"type": "template", "template": {"name": template.name, "language": language, "components": [body]}}
+
+
+def _taken(response: httpx2.Response) -> str:
+    status, answer = response.status_code, answer_of(response)
+    error = answer.get("error")
+    if isinstance(error, dict):
+        raise _problem(status, error, retry_after(response))
+    if status == 429:
+        raise ProviderUnavailable("Meta answered 429", after=retry_after(response))
+    if status >= 500:
+        raise DeliveryUnknown(f"Meta's gateway answered {status}")
+    if not response.is_success:
+        raise ProviderRejected(f"Meta answered {status}: no reason given")
+    message_id = _message_id(answer)
+    if not message_id:
+        raise DeliveryUnknown(f"Meta answered {status} without the message's id")
+    return message_id
+
+
+def _problem(status: int, error: JsonObject, after: int | None) -> Exception:
+    code = error.get("code")
+    words = f"Meta answered {status}: {_reason(error)}"
+    if code == _OUTSIDE_THE_WINDOW:
+        return WindowClosed(words)
+    if code in _PASSING or status in {429, 503}:
+        return ProviderUnavailable(words, after=after)
+    return DeliveryUnknown(words) if status >= 500 else ProviderRejected(words)
+
+
+def _reason(error: JsonObject) -> str:
+    """Code and words; Meta puts what is most telling into `error_data.details`."""
+    data = error.get("error_data")
+    details = data.get("details") if isinstance(data, dict) else None
+    return f"{error.get('code', '-')} {details or error.get('message', 'no reason given')}"[:_LONGEST_REASON]
+
+
+def _message_id(answer: JsonObject) -> str:
+    messages = answer.get("messages")
+    first = messages[0] if isinstance(messages, list) and messages else None
+    found = first.get("id") if isinstance(first, dict) else None
+    return found if isinstance(found, str) else ""
