@@ -31,8 +31,12 @@ QUERIES = {
     for query in Queries(path).values()
 }
 
-READ_BEFORE_THE_TENANT_IS_KNOWN = {"tenancy.route"}
-"""The way from a number or host to its tenant; it tells where a tenant is, and nothing that is the tenant's."""
+READ_BEFORE_THE_TENANT_IS_KNOWN = {"tenancy.route", "infra.due"}
+"""The way from a number or host to its tenant, and from a time to the work that is due then; they tell where a tenant
+is, and nothing that is the tenant's."""
+
+NAMES_THE_TENANT = {"infra.when_due"}
+"""Reads of what is due that say whose themselves, since there row-level security lets everybody look."""
 
 
 ASKS_FOR_ONES_OWN = {
@@ -197,6 +201,6 @@ def test_without_row_level_security_the_same_queries_would_leak(
                 changed = inside.everything_of(desk.tenant_id) != before
                 if changed or any(one in seen for one in ids_of(before)) or (is_read(QUERIES[name]) and seen != "[]"):
                     leaking.add(name)
-    reads = {name for name in recorded.reached if is_read(QUERIES[name])}
+    reads = {name for name in recorded.reached if is_read(QUERIES[name])} - NAMES_THE_TENANT
     assert reads <= leaking
     assert len(leaking) > 50

@@ -1,0 +1,98 @@
+"""The sweep function, whole: a schedule and wake-ups through the real handler to the queues of what was left lying."""
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from local.database import Cluster
+from parlour.bootstrap import clients, sweep
+from parlour.infra import work_due
+from parlour.infra.settings import SweepSettings
+from parlour.infra.work_due import Due
+from tests.desk import Desk
+from tests.functions.deployed import CONTEXT, Handler, batch, failed, give, load_handler, store_database_secret
+
+EVENTS = Path(__file__).parents[2] / "events"
+
+
+@pytest.fixture
+def handler(cluster: Cluster, desk: Desk, database_name: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Handler]:
+    """The function in its deployment: every queue that wakes something, and the one of the wake-ups."""
+    del desk
+    with mock_aws():
+        monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
+        wakeups = boto3.client("sqs").create_queue(QueueName="wakeups")["QueueUrl"]
+        secret = store_database_secret(cluster, database_name)
+        give(SweepSettings, monkeypatch, database_secret=secret, database_idle="true", wakeups_queue_url=wakeups)
+        _forget()
+        yield load_handler("sweep")
+        _forget()
+
+
+def _forget() -> None:
+    for one in (sweep.build_sweep, sweep.build_wakeup, sweep._net, clients.build_hasten):
+        one.cache_clear()
+
+
+def an_event(name: str) -> dict[str, Any]:
+    event: dict[str, Any] = json.loads((EVENTS / f"{name}.json").read_text("utf-8"))
+    return event
+
+
+def on_queue(name: str) -> list[Any]:
+    sqs = boto3.client("sqs")
+    url = sqs.get_queue_url(QueueName=name)["QueueUrl"]
+    return [json.loads(one["Body"]) for one in sqs.receive_message(QueueUrl=url).get("Messages", [])]
+
+
+@pytest.fixture
+def unanswered(desk: Desk) -> UUID:
+    desk.write("How wide is the crack at C4?")  # long ago, by the real clock
+    return desk.wakes()[-1].session_id
+
+
+def test_the_schedule_wakes_what_was_left_lying(handler: Handler, desk: Desk, unanswered: UUID) -> None:
+    assert handler(an_event("sweep_schedule"), CONTEXT) == {"woken": 1, "settled": 0, "busy": 0, "left": False}
+    assert on_queue("turns_messaging.fifo") == [{"tenant_id": str(desk.tenant_id), "session_id": str(unanswered)}]
+
+
+def test_a_wake_up_that_is_due_does_so_for_its_own(handler: Handler, desk: Desk, unanswered: UUID) -> None:
+    due = Due(desk.tenant_id, "session", unanswered, datetime.now(UTC))
+    assert failed(handler(batch(due.to_json()), CONTEXT)) == []
+    assert len(on_queue("turns_messaging.fifo")) == 1
+
+
+def test_one_whose_work_is_unknown_is_done_with(handler: Handler) -> None:
+    assert failed(handler(an_event("sweep_wakeup"), CONTEXT)) == []
+
+
+def test_one_that_is_early_goes_back_for_as_long_as_the_queue_keeps_it(handler: Handler, desk: Desk) -> None:
+    due = Due(desk.tenant_id, "session", UUID(int=1), datetime.now(UTC) + timedelta(hours=3))
+    assert failed(handler(batch(due.to_json()), CONTEXT)) == []
+    sqs = boto3.client("sqs")
+    url = sqs.get_queue_url(QueueName="wakeups")["QueueUrl"]
+    held = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["ApproximateNumberOfMessagesDelayed"])
+    assert held["Attributes"]["ApproximateNumberOfMessagesDelayed"] == "1"
+
+
+def test_nonsense_is_left_for_the_dead_letters_and_holds_nobody_back(
+    handler: Handler, desk: Desk, unanswered: UUID
+) -> None:
+    event = batch({"kind": "x"}, Due(desk.tenant_id, "session", unanswered, datetime.now(UTC)).to_json())
+    for record in event["Records"]:
+        del record["attributes"]["MessageGroupId"]
+    assert failed(handler(event, CONTEXT)) == ["id-0"]
+    assert len(on_queue("turns_messaging.fifo")) == 1
+
+
+def test_what_is_due_later_is_left_alone(handler: Handler, desk: Desk) -> None:
+    later = datetime.now(UTC) + timedelta(minutes=5)
+    desk.database.run(desk.tenant_id, lambda tx: work_due.mark(tx, "session", UUID(int=1), later))
+    assert handler(an_event("sweep_schedule"), CONTEXT) == {"woken": 0, "settled": 0, "busy": 0, "left": False}

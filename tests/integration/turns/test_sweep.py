@@ -1,0 +1,376 @@
+"""What was to be woken and was not: found by the redelivered message, by the duplicate, and by the sweep."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from threading import Barrier, Thread
+from uuid import UUID, uuid4
+
+import pytest
+
+from parlour.channels import outbox
+from parlour.infra import work_due
+from parlour.infra.errors import MalformedPayload, QueueUnavailable
+from parlour.infra.jsonable import JsonObject
+from parlour.infra.postgres import Database
+from parlour.infra.work_due import GRACE, Due, Kind
+from parlour.tools.run import ToolContext
+from parlour.turns import sweep as sweeping
+from parlour.turns.receive import Wake
+from parlour.turns.sweep import Net, Swept, sweep, wake_up
+from tests.desk import Desk, Queue, says
+
+MINUTE = timedelta(minutes=1)
+
+
+@dataclass
+class Delayed:
+    """Keeps what is to come later, and when."""
+
+    sent: list[tuple[JsonObject, float]] = field(default_factory=list)
+
+    def send(self, body: JsonObject, seconds: float, /) -> None:
+        self.sent.append((body, seconds))
+
+
+@dataclass
+class Floor:
+    """A desk with its net."""
+
+    desk: Desk
+    wakeups: Delayed = field(default_factory=Delayed)
+    web: Queue = field(default_factory=Queue)
+
+    def net(self, database: Database | None = None) -> Net:
+        queues = {"whatsapp": self.desk.turns, "web": self.web}
+        desk = self.desk
+        return Net(database or desk.database, queues, desk.outbox, desk.tools, self.wakeups, desk.clock)
+
+    def sweep(self, after: timedelta = GRACE + MINUTE) -> Swept:
+        self.desk.clock.now += after
+        return sweep(self.net(), lambda: 60.0)
+
+    def wake_up(self, kind: Kind, work_id: UUID, due_at: datetime) -> None:
+        wake_up(self.net(), Due(self.desk.tenant_id, kind, work_id, due_at).to_json())
+
+    def due(self) -> dict[str, datetime]:
+        """What is due some time, by kind; one of each at most."""
+        found = self.desk.database.run(None, lambda tx: work_due.due(tx, self.desk.clock() + timedelta(days=99), 99))
+        assert len({one.kind for one in found}) == len(found)
+        return {one.kind: one.due_at for one in found}
+
+    def session(self) -> UUID:
+        return self.desk.wakes()[-1].session_id
+
+    def answer(self, text: str = "On Monday.") -> None:
+        self.desk.model.script = [says(text)]
+        self.desk.run()
+
+
+@pytest.fixture
+def floor(desk: Desk) -> Floor:
+    return Floor(desk)
+
+
+class TestSessions:
+    """A message whose wake-up got lost."""
+
+    def test_the_redelivered_envelope_wakes_again(self, floor: Floor) -> None:
+        floor.desk.turns.broken = QueueUnavailable()
+        with pytest.raises(QueueUnavailable):
+            floor.desk.write("How wide is the crack?")
+        floor.desk.turns.broken = None
+        assert floor.desk.write("How wide is the crack?") == "duplicate"
+        floor.answer()
+        assert floor.desk.rows("SELECT count(*) FROM outbox") == [(1,)]
+
+    def test_the_sweep_wakes_what_is_unanswered_and_later_each_time(self, floor: Floor) -> None:
+        floor.desk.turns.broken = QueueUnavailable()
+        with pytest.raises(QueueUnavailable):
+            floor.desk.write("How wide is the crack?")
+        floor.desk.turns.broken = None
+        assert floor.sweep(GRACE - MINUTE) == Swept(0, 0, 0, left=False)
+        waits = []
+        for _ in range(4):
+            floor.desk.clock.now = max(floor.desk.clock.now, floor.due()["session"])
+            assert floor.sweep(timedelta()) == Swept(1, 0, 0, left=False)
+            waits.append(round((floor.due()["session"] - floor.desk.clock.now) / MINUTE))
+        assert waits == [5, 10, 20, 40]
+        assert len(floor.desk.turns.sent) == 4  # each with an id of its own
+        floor.answer()
+        assert floor.due().keys() == {"outbox"}
+
+    def test_on_the_web_the_webs_queue_is_woken(self, floor: Floor) -> None:
+        visitor = floor.desk.visit()
+        session = floor.desk.session_of(visitor)
+        floor.desk.write_web(visitor, session, "How wide is the crack?")
+        floor.desk.turns.sent.clear()
+        assert floor.sweep().woken == 1
+        ((woken,), others) = (list(floor.web.sent.values()), floor.desk.turns.sent)
+        assert (Wake.from_json(woken.body).session_id, others) == (session, {})
+
+    def test_a_turn_whose_worker_died_is_woken_when_its_lease_is_over(self, floor: Floor) -> None:
+        floor.desk.write("How wide is the crack?")
+        floor.desk.model.script = [RuntimeError()]
+        with pytest.raises(RuntimeError):
+            floor.desk.run()
+        until = floor.desk.clock.now + GRACE + 3 * MINUTE
+        floor.desk.rows(f"UPDATE sessions SET lease_until = '{until.isoformat()}' RETURNING 1")
+        floor.desk.turns.sent.clear()
+        assert floor.sweep() == Swept(0, 0, 1, left=False)
+        assert floor.due()["session"] == until + MINUTE
+        assert floor.sweep().woken == 1
+        floor.answer()
+        assert floor.desk.rows("SELECT attempts FROM turns") == [(2,)]
+
+    def test_a_session_that_was_answered_or_is_gone_is_settled(self, floor: Floor) -> None:
+        floor.desk.write("How wide is the crack?")
+        floor.answer()
+        floor.desk.rows("UPDATE outbox SET state = 'sent' RETURNING 1")
+        with floor.desk.database.transaction(floor.desk.tenant_id) as tx:
+            work_due.mark(tx, "session", floor.session(), floor.desk.clock())
+            for kind in ("session", "tool_call"):
+                work_due.mark(tx, kind, uuid4(), floor.desk.clock())  # type: ignore[arg-type]
+        floor.desk.turns.sent.clear()
+        assert floor.sweep() == Swept(0, 4, 0, left=False)
+        assert (floor.due(), floor.desk.turns.sent) == ({}, {})
+
+    def test_a_message_that_comes_in_while_its_session_is_looked_at_is_not_forgotten(
+        self, floor: Floor, open_database: Callable[[], Database]
+    ) -> None:
+        """Stored and not committed yet when the sweep looks: the sweep waits, and sees it."""
+        desk = floor.desk
+        desk.write("How wide is the crack?")
+        floor.answer()
+        session = floor.session()
+        desk.database.run(desk.tenant_id, lambda tx: work_due.mark(tx, "session", session, desk.clock()))
+        desk.clock.now += MINUTE
+        outcomes: list[Swept] = []
+        net = floor.net(open_database())
+        with desk.database.transaction(desk.tenant_id) as tx:
+            tx._connection.execute("UPDATE sessions SET last_active_at = now() WHERE id = %s", (session,))
+            looking = Thread(target=lambda: outcomes.append(sweep(net, lambda: 60.0)))
+            looking.start()
+            looking.join(0.5)
+            assert looking.is_alive()
+            tx._connection.execute(
+                "UPDATE messages SET state = 'unanswered', turn_id = NULL WHERE direction = 'inbound'"
+            )
+        looking.join(10)
+        assert outcomes == [Swept(1, 0, 0, left=False)]
+
+
+class TestReplies:
+    """A reply that was committed and whose sender was never woken."""
+
+    @pytest.fixture
+    def unsent(self, floor: Floor) -> UUID:
+        floor.desk.write("How wide is the crack?")
+        floor.desk.outbox.broken = QueueUnavailable()
+        with pytest.raises(QueueUnavailable):
+            floor.answer()
+        floor.desk.outbox.broken = None
+        ((outbox_id, state),) = floor.desk.rows("SELECT id, state FROM outbox")
+        assert (state, floor.desk.outbox.sent) == ("pending", {})
+        assert isinstance(outbox_id, UUID)
+        return outbox_id
+
+    def woken(self, floor: Floor) -> list[UUID]:
+        return [outbox.read_wake(message.body)[1] for message in floor.desk.outbox.sent.values()]
+
+    def test_the_redelivered_wake_sends_it(self, floor: Floor, unsent: UUID) -> None:
+        floor.desk.run()
+        assert self.woken(floor) == [unsent]
+
+    def test_the_duplicate_sends_it(self, floor: Floor, unsent: UUID) -> None:
+        assert floor.desk.write("How wide is the crack?") == "duplicate"
+        floor.desk.run()
+        assert self.woken(floor) == [unsent]
+
+    def test_the_sweep_sends_it(self, floor: Floor, unsent: UUID) -> None:
+        assert floor.sweep().woken == 1
+        assert self.woken(floor) == [unsent]
+        assert floor.due()["outbox"] - floor.desk.clock.now > GRACE - MINUTE
+
+    def test_one_that_a_sender_died_with_is_woken_and_becomes_unknown(self, floor: Floor, unsent: UUID) -> None:
+        floor.desk.rows("UPDATE outbox SET state = 'sending', attempts = 1 RETURNING 1")
+        assert floor.sweep().woken == 1
+        assert self.woken(floor) == [unsent]
+
+    @pytest.mark.parametrize("state", ["sent", "delivered", "read", "failed", "unknown", "held"])
+    def test_one_that_is_through_or_a_persons_matter_is_settled(self, floor: Floor, unsent: UUID, state: str) -> None:
+        floor.desk.rows(f"UPDATE outbox SET state = '{state}' RETURNING 1")
+        assert floor.sweep() == Swept(0, 1, 0, left=False)
+        assert (self.woken(floor), floor.due()) == ([], {})
+
+
+class TestLongCalls:
+    """A heavy call that was committed and never reached its queue, or whose dispatcher died."""
+
+    @pytest.fixture
+    def waiting(self, floor: Floor) -> UUID:
+        def render(context: ToolContext, arguments: JsonObject) -> JsonObject:
+            raise AssertionError
+
+        desk = floor.desk
+        desk.add_tool("render", render, heavy=True)
+        desk.write("Render the model, please")
+        desk.model.script = [[{"type": "tool_use", "id": "call_1", "name": "render", "input": {}}]]
+        desk.tools.broken = QueueUnavailable()
+        with pytest.raises(QueueUnavailable):
+            desk.run()
+        desk.tools.broken = None
+        ((call_id,),) = desk.rows("SELECT id FROM tool_calls WHERE heavy AND state = 'reserved'")
+        assert isinstance(call_id, UUID)
+        return call_id
+
+    def woken(self, floor: Floor) -> list[str]:
+        return [str(message.body["tool_call_id"]) for message in floor.desk.tools.sent.values()]
+
+    def test_the_redelivered_wake_dispatches_it(self, floor: Floor, waiting: UUID) -> None:
+        floor.answer("Working on it.")
+        assert self.woken(floor) == [str(waiting)]
+
+    def test_the_duplicate_dispatches_it(self, floor: Floor, waiting: UUID) -> None:
+        assert floor.desk.write("Render the model, please") == "duplicate"
+        floor.answer("Working on it.")
+        assert self.woken(floor) == [str(waiting)]
+
+    def test_the_sweep_dispatches_it(self, floor: Floor, waiting: UUID) -> None:
+        assert floor.sweep().woken == 2  # and the turn that was broken off
+        assert self.woken(floor) == [str(waiting)]
+
+    def test_one_that_somebody_is_at_is_left_alone_until_their_time_is_over(self, floor: Floor, waiting: UUID) -> None:
+        until = floor.desk.clock.now + GRACE + 5 * MINUTE
+        floor.desk.rows(f"UPDATE tool_calls SET state = 'running', run_until = '{until.isoformat()}' RETURNING 1")
+        assert floor.sweep().busy == 1
+        assert self.woken(floor) == []
+        assert floor.due()["tool_call"] == until + MINUTE
+        floor.sweep(2 * MINUTE)
+        assert self.woken(floor) == []
+        floor.sweep(4 * MINUTE)
+        assert self.woken(floor) == [str(waiting)]
+
+    def test_one_that_has_ended_is_settled(self, floor: Floor, waiting: UUID) -> None:
+        floor.desk.rows("UPDATE tool_calls SET state = 'unknown', finished_at = now() RETURNING 1")
+        floor.sweep()
+        assert "tool_call" not in floor.due()
+        assert self.woken(floor) == []
+
+
+class TestSweeping:
+    """All of it together."""
+
+    def mark(self, floor: Floor, count: int) -> list[UUID]:
+        ids = [uuid4() for _ in range(count)]
+        with floor.desk.database.transaction(floor.desk.tenant_id) as tx:
+            for index, one in enumerate(ids):
+                work_due.mark(tx, "session", one, floor.desk.clock.now + index * timedelta(seconds=1))
+        return ids
+
+    def test_more_than_fits_is_said_and_the_next_goes_on(
+        self, floor: Floor, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        monkeypatch.setattr(sweeping, "MOST", 3)
+        self.mark(floor, 5)
+        assert floor.sweep() == Swept(0, 3, 0, left=True)
+        assert "SweepBehind" in capsys.readouterr().out
+        assert floor.sweep(timedelta()) == Swept(0, 2, 0, left=False)
+        assert "SweepBehind" not in capsys.readouterr().out
+
+    def test_nothing_new_is_begun_when_the_time_is_nearly_over(self, floor: Floor) -> None:
+        self.mark(floor, 5)
+        floor.desk.clock.now += GRACE
+        left = iter([60.0, 11.0, 9.0])
+        assert sweep(floor.net(), lambda: next(left)) == Swept(0, 2, 0, left=True)
+
+    def test_two_at_once_wake_once(self, floor: Floor, open_database: Callable[[], Database]) -> None:
+        floor.desk.write("How wide is the crack?")
+        floor.desk.turns.sent.clear()
+        floor.desk.clock.now += GRACE + MINUTE
+        together, swept = Barrier(4), []
+
+        def one(net: Net) -> None:
+            together.wait()
+            swept.append(sweep(net, lambda: 60.0))
+
+        threads = [Thread(target=one, args=(floor.net(open_database()),)) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert sum(one.woken for one in swept) == 1
+        assert len(floor.desk.turns.sent) == 1
+
+    def test_one_that_breaks_the_look_stands_in_nobodys_way(
+        self, floor: Floor, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def break_off(net: Net, tx: object, due: Due) -> None:
+            raise ZeroDivisionError
+
+        finders = {**sweeping._FINDERS, "tool_call": break_off}
+        monkeypatch.setattr(sweeping, "_FINDERS", finders)
+        broken = uuid4()
+        floor.desk.database.run(
+            floor.desk.tenant_id, lambda tx: work_due.mark(tx, "tool_call", broken, floor.desk.clock.now)
+        )
+        self.mark(floor, 2)
+        assert floor.sweep() == Swept(0, 2, 0, left=False)
+        assert timedelta(minutes=50) < floor.due()["tool_call"] - floor.desk.clock.now < timedelta(minutes=61)
+
+    def test_a_queue_that_is_away_loses_nothing(self, floor: Floor) -> None:
+        floor.desk.write("How wide is the crack?")
+        floor.desk.turns.sent.clear()
+        floor.desk.turns.broken = QueueUnavailable()
+        with pytest.raises(QueueUnavailable):
+            floor.sweep()
+        floor.desk.turns.broken = None
+        assert floor.sweep(2 * GRACE).woken == 1
+
+
+class TestWakeUps:
+    """The same by the minute, for one piece of work."""
+
+    def test_one_that_is_early_comes_again_and_the_database_is_not_asked(self, floor: Floor) -> None:
+        before = floor.desk.database.statements.count
+        due_at = floor.desk.clock.now + timedelta(hours=2)
+        floor.wake_up("tool_call", uuid4(), due_at)
+        ((body, seconds),) = floor.wakeups.sent
+        assert (Due.from_json(body).due_at, 7190 < seconds <= 7200) == (due_at, True)
+        assert floor.desk.database.statements.count == before
+
+    def test_one_that_is_due_wakes_and_is_done_with(self, floor: Floor) -> None:
+        floor.desk.write("How wide is the crack?")
+        floor.desk.turns.sent.clear()
+        floor.desk.clock.now += GRACE + MINUTE
+        floor.wake_up("session", self.session_of(floor), floor.due()["session"])
+        assert (len(floor.desk.turns.sent), floor.wakeups.sent) == (1, [])
+
+    def test_one_whose_work_is_settled_is_done_with(self, floor: Floor) -> None:
+        floor.wake_up("session", uuid4(), floor.desk.clock.now)
+        assert (floor.desk.turns.sent, floor.wakeups.sent) == ({}, [])
+
+    def test_one_whose_work_was_put_off_comes_when_that_is_due(self, floor: Floor) -> None:
+        work, later = uuid4(), floor.desk.clock.now + timedelta(hours=1)
+        floor.desk.database.run(floor.desk.tenant_id, lambda tx: work_due.mark(tx, "tool_call", work, later))
+        floor.wake_up("tool_call", work, floor.desk.clock.now)
+        assert [Due.from_json(body).due_at for body, _ in floor.wakeups.sent] == [later]
+
+    def test_one_whose_work_somebody_is_at_comes_when_they_should_be_done(self, floor: Floor) -> None:
+        floor.desk.write("How wide is the crack?")
+        floor.desk.clock.now += GRACE + MINUTE
+        until = floor.desk.clock.now + 2 * MINUTE
+        floor.desk.rows(f"UPDATE sessions SET lease_until = '{until.isoformat()}' RETURNING 1")
+        floor.wake_up("session", self.session_of(floor), floor.due()["session"])
+        assert [Due.from_json(body).due_at for body, _ in floor.wakeups.sent] == [until + MINUTE]
+
+    @pytest.mark.parametrize("change", [{"kind": "other"}, {"id": "x"}, {"due_at": "soon"}, {"tenant_id": None}])
+    def test_one_that_is_none_is_refused(self, floor: Floor, change: JsonObject) -> None:
+        body = Due(floor.desk.tenant_id, "session", uuid4(), floor.desk.clock.now).to_json()
+        with pytest.raises(MalformedPayload):
+            wake_up(floor.net(), {**body, **change})
+
+    def session_of(self, floor: Floor) -> UUID:
+        ((session,),) = floor.desk.rows("SELECT session_id FROM messages LIMIT 1")
+        assert isinstance(session, UUID)
+        return session
