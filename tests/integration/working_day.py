@@ -23,6 +23,7 @@ from parlour.tenancy.sign_in import Credentials, SignIn
 from parlour.tenancy.visitor import Visitor
 from parlour.turns import events, read
 from tests.desk import Desk, WordEmbedder, says, searches
+from tests.integration.left_lying import work_left_lying
 
 ISSUER = Issuer("https://id.example.org", rsa.generate_private_key(public_exponent=65537, key_size=2048))
 SECRET = "s" * 40
@@ -207,35 +208,4 @@ def a_turn_that_is_resumed(desk: Desk) -> None:
     desk.model.script = [searches("wind limit"), RuntimeError(), says("38 km/h [1].")]
     with pytest.raises(RuntimeError):
         desk.run()
-    desk.run()
-
-
-class Later:
-    """Takes wake-ups, and forgets them."""
-
-    def send(self, body: JsonObject, seconds: float, /) -> None:
-        assert seconds > 0
-
-
-def work_left_lying(desk: Desk) -> None:
-    """A message, a reply and a long call whose wake-ups got lost: the sweep finds them, and settles what is done."""
-    desk.add_tool("survey", lambda context, arguments: {}, heavy=True)
-    desk.write("Have the site surveyed", "day-lying-1")
-    desk.model.script = [
-        [{"type": "tool_use", "id": "call_1", "name": "survey", "input": {}}],
-        says("It is on its way."),
-    ]
-    desk.run()
-    desk.write("And today?", "day-lying-2")
-    with desk.database.transaction(desk.tenant_id) as tx:
-        work_due.mark(tx, "session", uuid7(desk.clock()), desk.clock())
-    desk.clock.now += 2 * work_due.GRACE
-    queues = {"whatsapp": desk.turns, "web": desk.turns}
-    net = Net(desk.database, queues, desk.outbox, desk.tools, Later(), desk.clock)
-    swept = sweep(net, lambda: 60.0)
-    assert swept.woken >= 3
-    assert swept.settled >= 1
-    (due, *_) = desk.database.run(None, lambda tx: work_due.due(tx, desk.clock() + timedelta(days=1), 10))
-    wake_up(net, replace(due, due_at=desk.clock()).to_json())
-    desk.model.script = [says("Today, too.")]
     desk.run()

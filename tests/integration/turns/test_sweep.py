@@ -130,7 +130,7 @@ class TestSessions:
         with floor.desk.database.transaction(floor.desk.tenant_id) as tx:
             work_due.mark(tx, "session", floor.session(), floor.desk.clock())
             for kind in ("session", "tool_call"):
-                work_due.mark(tx, kind, uuid4(), floor.desk.clock())  # type: ignore[arg-type]
+                work_due.mark(tx, kind, uuid4(), floor.desk.clock())
         floor.desk.turns.sent.clear()
         assert floor.sweep() == Swept(0, 4, 0, left=False)
         assert (floor.due(), floor.desk.turns.sent) == ({}, {})
