@@ -26,7 +26,7 @@ PURE_INFRA = {"parlour.infra.errors", "parlour.infra.jsonable", "parlour.infra.i
 
 PURE = {
     "context": "*",
-    "channels": {"envelope", "fields", "format", "gupshup", "whatsapp_cloud"},
+    "channels": {"envelope", "fields", "format", "gupshup", "outgoing", "sniff", "whatsapp_cloud"},
     "models": {"request", "route"},
     "tools": {"definition", "result"},
     "knowledge": {"chunks", "mail", "snapshots", "changes"},

@@ -7,6 +7,7 @@ import boto3
 from botocore.config import Config
 
 from parlour.infra.dead_letters import SqsDeadLetters
+from parlour.infra.objects import S3Objects
 from parlour.infra.queues import SqsDelays, SqsQueue
 from parlour.infra.secrets import SecretsManager
 from parlour.infra.visibility import Hasten, hastener
@@ -34,6 +35,11 @@ def dead_letters(url: str, home: str) -> SqsDeadLetters:
 def delays(url: str) -> SqsDelays:
     """The standard queue at `url`, for messages that come later."""
     return SqsDelays(boto3.client("sqs", config=_QUICK), url)
+
+
+def objects(bucket: str) -> S3Objects:
+    """The bucket."""
+    return S3Objects(boto3.client("s3", config=_QUICK), bucket)
 
 
 def secrets() -> SecretsManager:

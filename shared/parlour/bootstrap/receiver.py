@@ -2,14 +2,18 @@
 
 import functools
 from datetime import UTC, datetime
+from uuid import UUID
 
 from parlour.bootstrap import clients
 from parlour.bootstrap.database import Work, database, limited
+from parlour.channels import wire
 from parlour.channels.envelope import Envelope
+from parlour.channels.media import MediaKeeper
 from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import SecondsLeft
 from parlour.infra.settings import ReceiverSettings, load
+from parlour.principal import Principal
 from parlour.turns.receive import receive
 
 
@@ -17,14 +21,20 @@ from parlour.turns.receive import receive
 def build_receiver() -> Work[JsonObject]:
     """One envelope stored, its session woken."""
     settings = load(ReceiverSettings)
-    store = database(settings, clients.secrets())
+    secrets = clients.secrets()
+    store = database(settings, secrets)
+    media = MediaKeeper(wire.connect(), clients.objects(settings.media_bucket), secrets, settings.whatsapp_base_url)
     turns = {
         "whatsapp": clients.queue(settings.turns_messaging_queue_url),
         "web": clients.queue(settings.turns_web_queue_url),
     }
 
-    def receiver(body: JsonObject, _seconds_left: SecondsLeft) -> None:
-        envelope = Envelope.from_json(body)
-        receive(store, turns[envelope.channel], envelope, datetime.now(UTC), uuid7)
+    def receiver(body: JsonObject, seconds_left: SecondsLeft) -> None:
+        envelope, now = Envelope.from_json(body), datetime.now(UTC)
+
+        def keep_file(principal: Principal, message_id: UUID) -> None:
+            media.keep(principal, store, message_id, seconds_left, now)
+
+        receive(store, turns[envelope.channel], envelope, now, uuid7, keep_file)
 
     return limited(store, settings, receiver)

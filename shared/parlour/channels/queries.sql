@@ -207,3 +207,18 @@ SELECT session_id, created_at FROM outbox WHERE id = %(outbox_id)s AND state IN 
 -- How far one reply got.
 SELECT state, attempts, parts, parts_sent, problem, created_at, sent_at, status_at
   FROM outbox WHERE message_id = %(message_id)s;
+
+-- name: attachment
+-- What a stored message came with beside text, through whom, and where the key to the provider is kept.
+SELECT m.id AS message_id, m.media, m.received_at, split_part(m.provider_message_id, ':', 1) AS provider,
+       s.reference AS secret
+  FROM messages m
+  JOIN bindings b ON b.tenant_id = m.tenant_id AND b.id = m.binding_id
+  LEFT JOIN secrets s ON s.tenant_id = m.tenant_id AND s.name = b.channels -> m.channel ->> 'api_key'
+ WHERE m.id = %(message_id)s AND m.media IS NOT NULL;
+
+-- name: note_media
+-- Where a message's file is kept, or why it is not. What was noted first stays.
+UPDATE messages
+   SET media = media || %(outcome)s
+ WHERE id = %(message_id)s AND media IS NOT NULL AND NOT media ? 'stored' AND NOT media ? 'refused';

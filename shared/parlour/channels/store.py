@@ -103,6 +103,20 @@ class News:
     at: datetime
 
 
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """What a message came with; media: as the envelope's, and later `stored` or `refused` beside it.
+
+    secret is where the key to the provider is kept, of the binding as it is now.
+    """
+
+    message_id: UUID
+    media: JsonObject
+    received_at: datetime
+    provider: str
+    secret: str | None
+
+
 def put(
     tx: Transaction,
     *,
@@ -205,3 +219,11 @@ def left_lying(tx: Transaction, outbox_id: UUID) -> Lying | None:
 
 def delivery(tx: Transaction, message_id: UUID) -> Delivery | None:
     return tx.first(SQL["delivery"], Delivery, message_id=message_id)
+
+
+def attachment(tx: Transaction, message_id: UUID) -> Attachment | None:
+    return tx.first(SQL["attachment"], Attachment, message_id=message_id)
+
+
+def note_media(tx: Transaction, message_id: UUID, outcome: JsonObject) -> None:
+    tx.run(SQL["note_media"], message_id=message_id, outcome=outcome)

@@ -1,6 +1,6 @@
 """From an envelope to a stored message and a woken session. A duplicate changes nothing, but wakes again."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -24,6 +24,9 @@ from parlour.turns.records import NewMessage, Received
 
 type Outcome = Literal["stored", "duplicate", "status", "unknown_number"]
 
+type KeepFile = Callable[[Principal, UUID], object]
+"""Fetches and keeps what a stored message came with. A RetryError brings the message again."""
+
 
 @dataclass(frozen=True, slots=True)
 class Wake:
@@ -46,8 +49,18 @@ class Wake:
             raise MalformedPayload('a wake-up is {"tenant_id": uuid, "session_id": uuid}') from None
 
 
-def receive(database: Database, turns: Queue, envelope: Envelope, now: datetime, new_id: NewId) -> Outcome:
+def receive(
+    database: Database,
+    turns: Queue,
+    envelope: Envelope,
+    now: datetime,
+    new_id: NewId,
+    keep_file: KeepFile = lambda _principal, _message_id: None,
+) -> Outcome:
     """Store what a provider delivered, in one transaction as its tenant, then wake the session's turn.
+
+    What came beside text is kept after that, so that it holds nothing up; when that raises, the message comes again
+    as a duplicate, and only the file is seen to.
 
     A number that no active binding answers is acknowledged and counted: refusing it would only make the provider
     send it again and, in the end, disable the webhook. RetryError when the database or the queue is away; the
@@ -65,6 +78,8 @@ def receive(database: Database, turns: Queue, envelope: Envelope, now: datetime,
     if received.state == "unanswered":
         _wake(turns, route.tenant_id, received, is_new=is_new, now=now)
     log.info("message_received", tenant_id=route.tenant_id, message_id=received.id, session_id=received.session_id)
+    if envelope.media:
+        keep_file(system(route.tenant_id), received.id)
     return "stored" if is_new else "duplicate"
 
 

@@ -1,0 +1,186 @@
+"""What people send beside text: fetched from the provider while it can be, looked at, and kept.
+
+It happens after the message is stored and its session woken, so that it neither holds a message up nor loses one.
+A file comes from the provider's own hosts and nowhere else, over connections that carry a tenant's token to Meta
+only; redirects are followed among those hosts. What it is is told by its bytes, not by what anybody says.
+"""
+
+import hashlib
+import re
+import time
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from datetime import datetime, timedelta
+from urllib.parse import urljoin
+from uuid import UUID
+
+import httpx2
+
+from parlour.channels import store
+from parlour.channels.sniff import kind_of
+from parlour.channels.store import Attachment
+from parlour.channels.whatsapp_cloud_api import VERSION
+from parlour.channels.wire import answer_of, retry_after
+from parlour.infra import log
+from parlour.infra.errors import Misconfigured, ProviderUnavailable, RetryError
+from parlour.infra.jsonable import JsonObject
+from parlour.infra.objects import Objects
+from parlour.infra.postgres import Database, SecondsLeft
+from parlour.infra.secrets import Secrets
+from parlour.principal import Principal
+
+LARGEST_BYTES = 16 * 1024 * 1024
+FETCH_SECONDS = 15.0
+"""For the whole of one file, redirects and Meta's two questions included."""
+
+PATIENCE = timedelta(minutes=2)
+"""How long after a message came its file is tried for, when only the provider or the store is in the way."""
+
+_SILENCE_SECONDS = 5.0
+_MOST_REDIRECTS = 3
+_ID = re.compile(r"[A-Za-z0-9_.-]{1,128}")
+_GRAPH = "https://graph.facebook.com"
+_HOSTS: Mapping[str, tuple[str, ...]] = {
+    "gupshup": ("filemanager.gupshup.io",),
+    "whatsapp_cloud": ("graph.facebook.com", "lookaside.fbsbx.com"),
+}
+
+
+class _Refused(Exception):
+    """The file is not taken, for a reason that does not pass."""
+
+
+class MediaKeeper:
+    """Fetches files and keeps them. `base_url` is Meta's API; one that is not Meta's own plays every provider."""
+
+    def __init__(
+        self,
+        client: httpx2.Client,
+        objects: Objects,
+        secrets: Secrets,
+        base_url: str,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._client = client
+        self._objects = objects
+        self._secrets = secrets
+        self._base = base_url.rstrip("/")
+        self._clock = clock
+
+    def keep(
+        self, principal: Principal, database: Database, message_id: UUID, seconds_left: SecondsLeft, now: datetime
+    ) -> bool:
+        """Fetch and keep what the stored message came with, and write down where or why not; whether it is kept.
+
+        Nothing is done for a message without a file, or whose file was seen to already. Raises a RetryError while
+        trying again may help; once the message is older than PATIENCE that is written down as the reason, too.
+        """
+        found = database.run(principal, lambda tx: store.attachment(tx, message_id))
+        if found is None or not (found.media.get("url") or found.media.get("id")):
+            return False
+        if {"stored", "refused"} & set(found.media):
+            return "stored" in found.media
+        if seconds_left() < FETCH_SECONDS:
+            raise ProviderUnavailable("there is no time left to fetch a file")
+        outcome = self._outcome(principal, found, now)
+        database.run(principal, lambda tx: store.note_media(tx, message_id, outcome))
+        log.info("media_seen_to", tenant_id=principal.tenant_id, message_id=message_id, outcome=_told(outcome))
+        return "stored" in outcome
+
+    def _outcome(self, principal: Principal, found: Attachment, now: datetime) -> JsonObject:
+        try:
+            data = self._fetch(found)
+            kind = _taken(data)
+            key = f"tenant/{principal.tenant_id}/media/{found.message_id}"
+            self._objects.put(key, data, kind)
+        except _Refused as refusal:
+            return {"refused": str(refusal)}
+        except Misconfigured:
+            return {"refused": "no_token"}
+        except RetryError:
+            if now - found.received_at < PATIENCE:
+                raise
+            return {"refused": "unavailable"}
+        digest = hashlib.sha256(data).hexdigest()
+        return {
+            "stored": {
+                "bucket": self._objects.bucket, "key": key, "bytes": len(data), "mime_type": kind, "sha256": digest,
+            }
+        }  # fmt: skip
+
+    def _fetch(self, found: Attachment) -> bytes:
+        until = self._clock() + FETCH_SECONDS
+        if found.provider != "whatsapp_cloud":
+            return self._download(str(found.media.get("url")), "gupshup", {}, until)
+        if not found.secret:
+            raise _Refused("no_token")
+        headers = {"Authorization": f"Bearer {self._secrets.get(found.secret).strip()}"}
+        media_id = str(found.media.get("id"))
+        if not _ID.fullmatch(media_id):
+            raise _Refused("not_found")
+        asked = self._download(f"{self._base}/{VERSION}/{media_id}", "whatsapp_cloud", headers, until)
+        answer = answer_of(httpx2.Response(200, content=asked))
+        return self._download(str(answer.get("url")), "whatsapp_cloud", headers, until)
+
+    def _download(self, url: str, provider: str, headers: Mapping[str, str], until: float) -> bytes:
+        """The bytes at `url`, LARGEST_BYTES at most."""
+        for _ in range(_MOST_REDIRECTS + 1):
+            self._check(url, provider)
+            left = until - self._clock()
+            if left <= 0:
+                raise ProviderUnavailable("the provider's files come too slowly")
+            try:
+                with self._client.stream(
+                    "GET", url, headers=headers, timeout=min(left, 5), follow_redirects=False
+                ) as got:
+                    if not got.is_redirect:
+                        return self._read(got, until)
+                    url = urljoin(url, got.headers["location"])
+            except httpx2.RequestError as error:
+                raise ProviderUnavailable("the provider's files cannot be reached") from error
+        raise _Refused("redirected")
+
+    def _asked(self, url: str, headers: Mapping[str, str], seconds: float) -> AbstractContextManager[httpx2.Response]:
+        plain = {**headers, "Accept-Encoding": "identity"}  # what is unpacked might be larger than it looks
+        return self._client.stream("GET", url, headers=plain, timeout=seconds, follow_redirects=False)
+
+    def _check(self, url: str, provider: str) -> None:
+        """Only to the provider's own hosts, encrypted, at the usual port; or to what plays it on a laptop."""
+        try:
+            at = httpx2.URL(url)
+        except httpx2.InvalidURL:
+            raise _Refused("host_not_allowed") from None
+        plays = self._base != _GRAPH and _origin(at) == _origin(httpx2.URL(self._base))
+        is_theirs = at.scheme == "https" and at.port in {None, 443} and at.host in _HOSTS[provider]
+        if at.userinfo or not (plays or is_theirs):
+            raise _Refused("host_not_allowed")
+
+    def _read(self, response: httpx2.Response, until: float) -> bytes:
+        status = response.status_code
+        if status == 429 or status >= 500:
+            raise ProviderUnavailable(f"the provider's files answered {status}", after=retry_after(response))
+        if not response.is_success:
+            raise _Refused("not_found")
+        data = bytearray()
+        for chunk in response.iter_raw():
+            data += chunk
+            if len(data) > LARGEST_BYTES:
+                raise _Refused("too_large")
+            if self._clock() > until:
+                raise ProviderUnavailable("the provider's files come too slowly")
+        return bytes(data)
+
+
+def _taken(data: bytes) -> str:
+    kind = kind_of(data)
+    if kind is None:
+        raise _Refused("type_not_taken")
+    return kind
+
+
+def _origin(url: httpx2.URL) -> tuple[str, str, int | None]:
+    return url.scheme, url.host, url.port
+
+
+def _told(outcome: JsonObject) -> str:
+    return str(outcome.get("refused", "stored"))
