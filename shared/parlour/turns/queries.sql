@@ -16,14 +16,11 @@ SELECT lease_until FROM sessions WHERE id = %(session_id)s;
 SELECT channel, lease_until FROM sessions WHERE id = %(session_id)s FOR UPDATE;
 
 -- name: waiting_since
--- The oldest of what a session has not answered yet: an unanswered message, or a turn that is open.
-SELECT w.since
-  FROM (SELECT m.received_at AS since FROM messages m
-         WHERE m.session_id = %(session_id)s AND m.state = 'unanswered'
-        UNION ALL
-        SELECT t.frozen_at FROM turns t WHERE t.session_id = %(session_id)s AND t.state = 'open') w
- ORDER BY w.since
- LIMIT 1;
+-- Since when a session has something to answer: an unanswered message, or a turn that is open; null when it has not.
+SELECT LEAST((SELECT min(m.received_at) FROM messages m WHERE m.session_id = s.id AND m.state = 'unanswered'),
+             (SELECT min(t.frozen_at) FROM turns t WHERE t.session_id = s.id AND t.state = 'open')) AS since
+  FROM sessions s
+ WHERE s.id = %(session_id)s;
 
 -- name: fence
 -- Pass only with the session's current token; notes the number of the feed's last event. Whoever holds the lease is
@@ -304,7 +301,8 @@ SELECT t.id, t.session_id, t.number, t.state, b.slug AS binding, s.channel, t.fr
                          'latency_ms', l.latency_ms, 'first_token_ms', l.first_token_ms)
                          ORDER BY l.step, l.at, l.id)
           FROM llm_calls l WHERE l.turn_id = t.id) AS calls,
-       (SELECT jsonb_agg(jsonb_build_object('name', c.name, 'ok', c.state = 'done', 'latency_ms', c.latency_ms)
+       (SELECT jsonb_agg(jsonb_build_object('id', c.id, 'name', c.name, 'ok', c.state = 'done', 'state', c.state,
+                                            'heavy', c.heavy, 'latency_ms', c.latency_ms)
                          ORDER BY c.step, c.started_at)
           FROM tool_calls c WHERE c.turn_id = t.id) AS tools,
        (SELECT jsonb_build_object('state', o.state, 'sent_at', o.sent_at)
