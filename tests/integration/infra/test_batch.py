@@ -83,6 +83,16 @@ def test_a_message_that_may_yet_succeed_holds_back_its_group_only() -> None:
     assert worker.done == ["a", "d"]
 
 
+def test_on_a_standard_queue_nobody_is_held_back() -> None:
+    worker = Worker(b=DatabaseUnavailable())
+    records = [a_record(1, {"n": "a"}), a_record(2, {"n": "b"}), a_record(3, {"n": "c"}), a_record(4, {"n": "d"})]
+    for record in records:
+        del record["attributes"]["MessageGroupId"]
+
+    assert failed(process(batch(*records), CONTEXT, worker)) == ["m2"]
+    assert worker.done == ["a", "c", "d"]
+
+
 def test_poison_does_not_take_its_neighbours_along() -> None:
     worker = Worker(b=MalformedPayload())
 

@@ -7,7 +7,7 @@ import pytest
 from moto import mock_aws
 
 from parlour.infra.errors import QueueUnavailable
-from parlour.infra.queues import QueueMessage, SqsQueue
+from parlour.infra.queues import QueueMessage, SqsDelays, SqsQueue
 
 
 @pytest.fixture
@@ -58,3 +58,38 @@ def test_a_queue_that_is_gone_is_said_to_be_away(url: str) -> None:
     boto3.client("sqs").delete_queue(QueueUrl=url)
     with pytest.raises(QueueUnavailable):
         SqsQueue(boto3.client("sqs"), url).send([message(1)])
+
+
+class TestDelays:
+    """The standard queue of what comes later."""
+
+    @pytest.fixture
+    def later(self, url: str) -> str:
+        return boto3.client("sqs").create_queue(QueueName="wakeups")["QueueUrl"]
+
+    def waiting(self, later: str, name: str) -> int:
+        found = boto3.client("sqs").get_queue_attributes(QueueUrl=later, AttributeNames=["All"])
+        return int(found["Attributes"][name])
+
+    @pytest.mark.parametrize("seconds", [-5, 0])
+    def test_what_is_due_comes_at_once(self, later: str, seconds: float) -> None:
+        SqsDelays(boto3.client("sqs"), later).send({"n": 1}, seconds)
+        assert received(later) == ['{"n":1}']
+
+    @pytest.mark.parametrize(("seconds", "asked"), [(0.1, 1), (59.2, 60), (900, 900), (86_400, 900)])
+    def test_what_is_due_later_is_kept_back_for_as_long_as_the_queue_does(
+        self, later: str, seconds: float, asked: int
+    ) -> None:
+        client = boto3.client("sqs")
+        sent: list[int] = []
+        client.meta.events.register(
+            "provide-client-params.sqs.SendMessage", lambda params, **_: sent.append(params["DelaySeconds"])
+        )
+        SqsDelays(client, later).send({"n": 1}, seconds)
+        assert (sent, received(later)) == ([asked], [])
+        assert self.waiting(later, "ApproximateNumberOfMessagesDelayed") == 1
+
+    def test_a_queue_that_is_gone_is_said_to_be_away(self, later: str) -> None:
+        boto3.client("sqs").delete_queue(QueueUrl=later)
+        with pytest.raises(QueueUnavailable):
+            SqsDelays(boto3.client("sqs"), later).send({}, 1)
