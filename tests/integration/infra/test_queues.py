@@ -1,6 +1,7 @@
 """SQS, by moto: order, de-duplication, batches, and what happens when it is away."""
 
 from collections.abc import Iterator
+from typing import Literal
 
 import boto3
 import pytest
@@ -67,8 +68,9 @@ class TestDelays:
     def later(self, url: str) -> str:
         return boto3.client("sqs").create_queue(QueueName="wakeups")["QueueUrl"]
 
-    def waiting(self, later: str, name: str) -> int:
-        found = boto3.client("sqs").get_queue_attributes(QueueUrl=later, AttributeNames=["All"])
+    def delayed(self, later: str) -> int:
+        name: Literal["ApproximateNumberOfMessagesDelayed"] = "ApproximateNumberOfMessagesDelayed"
+        found = boto3.client("sqs").get_queue_attributes(QueueUrl=later, AttributeNames=[name])
         return int(found["Attributes"][name])
 
     @pytest.mark.parametrize("seconds", [-5, 0])
@@ -87,7 +89,7 @@ class TestDelays:
         )
         SqsDelays(client, later).send({"n": 1}, seconds)
         assert (sent, received(later)) == ([asked], [])
-        assert self.waiting(later, "ApproximateNumberOfMessagesDelayed") == 1
+        assert self.delayed(later) == 1
 
     def test_a_queue_that_is_gone_is_said_to_be_away(self, later: str) -> None:
         boto3.client("sqs").delete_queue(QueueUrl=later)
