@@ -1,6 +1,7 @@
 """The room's only way to the database."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
@@ -14,7 +15,7 @@ SQL = Queries.beside(__file__)
 
 
 def tools(tx: Transaction, names: Sequence[str]) -> list[Tool]:
-    return tx.all(SQL["tools"], Tool, names=list(names))
+    return [replace(tool, hosts=tuple(tool.hosts)) for tool in tx.all(SQL["tools"], Tool, names=list(names))]
 
 
 def reserve(tx: Transaction, **fields: object) -> None:

@@ -15,6 +15,7 @@ from parlour.knowledge.documents import DocumentDraft
 from parlour.knowledge.embed import Embedder
 from parlour.knowledge.tools import SEARCH_KNOWLEDGE, search_knowledge
 from parlour.tools.result import ToolResult
+from parlour.tools.endpoints import PythonEndpoint
 from parlour.tools.run import ToolContext, run_tool
 from tests.integration.knowledge.conftest import LEASE, Library
 
@@ -44,8 +45,8 @@ def call(library: Library, arguments: JsonObject, embedder: Embedder | None = No
     context = ToolContext(
         library.principal, library.database, library.session_id, uuid7(library.now), library.now, uuid7, LEASE
     )
-    builtins = {"search_knowledge": search_knowledge(embedder or library.embedder)}
-    return run_tool(context, SEARCH_KNOWLEDGE, arguments, builtins)
+    endpoints = {"python": PythonEndpoint({"search_knowledge": search_knowledge(embedder or library.embedder)})}
+    return run_tool(context, SEARCH_KNOWLEDGE, arguments, endpoints)
 
 
 def documents(result: ToolResult) -> list[Any]:

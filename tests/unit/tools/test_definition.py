@@ -21,17 +21,65 @@ def test_a_sound_tool_has_no_problems(tool: Tool) -> None:
     assert tool.is_read
 
 
+@pytest.mark.parametrize("tool", [replace(LOOK, writes=True), replace(LOOK, heavy=True)])
+def test_what_writes_or_takes_long_is_no_read(tool: Tool) -> None:
+    assert problems(tool) == []
+    assert not tool.is_read
+
+
+def test_approval_is_not_available_yet() -> None:
+    assert problems(replace(LOOK, needs_approval=True)) == [("needs_approval", "is not available yet; leave it out")]
+
+
+@pytest.mark.parametrize(("writes", "idempotent", "repeatable"), [(0, 0, 1), (1, 1, 1), (1, 0, 0)])
+def test_a_read_and_an_idempotent_write_may_be_repeated(writes: int, idempotent: int, repeatable: int) -> None:
+    tool = replace(LOOK, writes=bool(writes), idempotent=bool(idempotent))
+    assert tool.is_repeatable == bool(repeatable)
+
+
+REMOTE = replace(LOOK, endpoint="https://api.example.com/look", hosts=("api.example.com", "api.example.com:8443"))
+
+
 @pytest.mark.parametrize(
-    ("flag", "tool"),
+    "tool",
     [
-        ("writes", replace(LOOK, writes=True)),
-        ("heavy", replace(LOOK, heavy=True)),
-        ("needs_approval", replace(LOOK, needs_approval=True)),
+        REMOTE,
+        replace(REMOTE, endpoint="https://API.example.com.:443/look?x=1"),
+        replace(REMOTE, endpoint="http://api.example.com:8443/look"),
+        replace(REMOTE, lookup="https://api.example.com/look/{key}"),
+        replace(LOOK, lookup="python:looked"),
+        replace(REMOTE, heavy=True, timeout_seconds=7 * 86_400),
     ],
 )
-def test_what_needs_an_effect_is_not_available_yet(flag: str, tool: Tool) -> None:
-    assert problems(tool) == [(flag, "is not available yet; leave it out")]
-    assert not tool.is_read
+def test_a_tool_may_be_reached_over_the_network_at_a_listed_host(tool: Tool) -> None:
+    assert problems(tool) == []
+
+
+@pytest.mark.parametrize(
+    ("field", "tool"),
+    [
+        ("endpoint", replace(REMOTE, hosts=())),
+        ("endpoint", replace(REMOTE, endpoint="https://api.example.com.evil.example/")),
+        ("endpoint", replace(REMOTE, endpoint="https://api.example.com:444/")),
+        ("endpoint", replace(REMOTE, endpoint="https://api.example.com@evil.example/")),
+        ("endpoint", replace(REMOTE, endpoint="https://me:secret@api.example.com/")),
+        ("endpoint", replace(REMOTE, endpoint="https://api.example.com\\@evil.example/")),
+        ("endpoint", replace(REMOTE, endpoint="https://api.example.com/ look")),
+        ("endpoint", replace(REMOTE, endpoint="https://api.example.com:port/")),
+        ("endpoint", replace(REMOTE, endpoint="https://[::1/")),
+        ("endpoint", replace(REMOTE, endpoint="https:///look")),
+        ("endpoint", replace(REMOTE, endpoint="ftp://api.example.com/")),
+        ("endpoint", replace(REMOTE, endpoint="file:///etc/passwd")),
+        ("lookup", replace(REMOTE, lookup="https://api.example.com/look")),
+        ("lookup", replace(REMOTE, lookup="https://evil.example/{key}")),
+        ("lookup", replace(LOOK, lookup="https://api.example.com/{key}")),
+        ("timeout_seconds", replace(LOOK, timeout_seconds=61)),
+        ("timeout_seconds", replace(LOOK, timeout_seconds=-1)),
+        ("timeout_seconds", replace(LOOK, heavy=True, timeout_seconds=7 * 86_400 + 1)),
+    ],
+)
+def test_what_cannot_be_reached_is_refused_by_its_field(field: str, tool: Tool) -> None:
+    assert [found for found, _ in problems(tool)] == [field]
 
 
 @pytest.mark.parametrize("name", ["", "Look", "1look", "look up", "l" * 65, "look\n"])

@@ -1,5 +1,6 @@
 """Whatever a model asks for or a tool does, the turn gets a result; only what concerns the whole turn goes through."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -20,8 +21,9 @@ from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database
 from parlour.principal import system
 from parlour.tools.definition import Tool
+from parlour.tools.endpoints import PythonEndpoint
 from parlour.tools.result import LONGEST
-from parlour.tools.run import Builtin, ToolContext, run_named, run_tool
+from parlour.tools.run import Builtin, Endpoints, ToolContext, run_named, run_tool
 
 SCHEMA: JsonObject = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
 ECHO = Tool("echo", "Says it again.", SCHEMA, "python:echo")
@@ -41,6 +43,10 @@ def echo(context: ToolContext, arguments: JsonObject) -> JsonObject:
     return {"said": arguments["text"]}
 
 
+def python(builtins: Mapping[str, Builtin]) -> Endpoints:
+    return {"python": PythonEndpoint(builtins)}
+
+
 def raising(error: BaseException) -> Builtin:
     def run(context: ToolContext, arguments: JsonObject) -> JsonObject:
         raise error
@@ -49,12 +55,12 @@ def raising(error: BaseException) -> Builtin:
 
 
 def test_a_call_is_answered(context: ToolContext) -> None:
-    result = run_named(context, "echo", {"text": "hi"}, [ECHO], {"echo": echo})
+    result = run_named(context, "echo", {"text": "hi"}, [ECHO], python({"echo": echo}))
     assert (result.ok, result.content) == (True, {"said": "hi"})
 
 
 def test_an_unknown_tool_is_answered_with_those_there_are(context: ToolContext) -> None:
-    result = run_named(context, "ehco" * 100, {}, [ECHO], {"echo": echo})
+    result = run_named(context, "ehco" * 100, {}, [ECHO], python({"echo": echo}))
     assert (result.ok, result.code, result.retryable) == (False, "unknown_tool", False)
     message = str(result.content["message"])
     assert message.endswith("there are: echo")
@@ -62,7 +68,7 @@ def test_an_unknown_tool_is_answered_with_those_there_are(context: ToolContext) 
 
 
 def test_wrong_arguments_never_reach_the_tool(context: ToolContext) -> None:
-    result = run_tool(context, ECHO, {"text": 3}, {"echo": raising(AssertionError())})
+    result = run_tool(context, ECHO, {"text": 3}, python({"echo": raising(AssertionError())}))
     assert result.code == "invalid_arguments"
 
 
@@ -70,12 +76,12 @@ def test_wrong_arguments_never_reach_the_tool(context: ToolContext) -> None:
     "tool", [replace(ECHO, writes=True), replace(ECHO, heavy=True), replace(ECHO, needs_approval=True)]
 )
 def test_only_reads_run(context: ToolContext, tool: Tool) -> None:
-    result = run_tool(context, tool, {"text": "hi"}, {"echo": raising(AssertionError())})
+    result = run_tool(context, tool, {"text": "hi"}, python({"echo": raising(AssertionError())}))
     assert (result.code, result.retryable) == ("not_available", False)
 
 
 def test_a_tools_own_refusal_is_told(context: ToolContext) -> None:
-    result = run_tool(context, ECHO, {"text": "hi"}, {"echo": raising(ToolFailed("the register is closed"))})
+    result = run_tool(context, ECHO, {"text": "hi"}, python({"echo": raising(ToolFailed("the register is closed"))}))
     assert result.content["message"] == "the register is closed"
     assert result.retryable
 
@@ -84,7 +90,7 @@ def test_a_tools_own_refusal_is_told(context: ToolContext) -> None:
 def test_a_broken_tool_is_told_without_its_reasons(
     context: ToolContext, error: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
-    result = run_tool(context, ECHO, {"text": "hi"}, {"echo": raising(error)})
+    result = run_tool(context, ECHO, {"text": "hi"}, python({"echo": raising(error)}))
     assert (result.ok, result.code) == (False, "tool_failed")
     said = result.text + str([vars(record) for record in caplog.records])
     assert "'action': 'tool_failed'" in said
@@ -93,23 +99,23 @@ def test_a_broken_tool_is_told_without_its_reasons(
 
 
 def test_a_tool_nobody_built_in_is_told_as_a_failure(context: ToolContext) -> None:
-    assert run_tool(context, ECHO, {"text": "hi"}, {}).code == "tool_failed"
+    assert run_tool(context, ECHO, {"text": "hi"}, python({})).code == "tool_failed"
 
 
 @pytest.mark.parametrize("error", [DatabaseUnavailable(), LeaseLost()])
 def test_what_concerns_the_whole_turn_goes_through(context: ToolContext, error: ParlourError) -> None:
     assert not isinstance(error, ModelError)
     with pytest.raises(type(error)):
-        run_tool(context, ECHO, {"text": "hi"}, {"echo": raising(error)})
+        run_tool(context, ECHO, {"text": "hi"}, python({"echo": raising(error)}))
 
 
 def test_an_interruption_goes_through(context: ToolContext) -> None:
     with pytest.raises(KeyboardInterrupt):
-        run_tool(context, ECHO, {"text": "hi"}, {"echo": raising(KeyboardInterrupt())})
+        run_tool(context, ECHO, {"text": "hi"}, python({"echo": raising(KeyboardInterrupt())}))
 
 
 def test_a_long_answer_is_shortened(context: ToolContext) -> None:
-    result = run_tool(context, ECHO, {"text": "x" * 100_000}, {"echo": echo})
+    result = run_tool(context, ECHO, {"text": "x" * 100_000}, python({"echo": echo}))
     assert result.ok
     assert len(result.text) <= LONGEST
 
@@ -121,5 +127,5 @@ def test_the_context_reaches_the_tool(context: ToolContext) -> None:
         seen.append(context)
         return {}
 
-    run_tool(context, ECHO, {"text": "hi"}, {"echo": keep})
+    run_tool(context, ECHO, {"text": "hi"}, python({"echo": keep}))
     assert seen == [context]
