@@ -1,6 +1,7 @@
 """An embedded PostgreSQL 16 with pgvector: real, from a wheel, in a folder."""
 
 import json
+import signal
 import warnings
 from collections.abc import Mapping
 from datetime import datetime
@@ -35,6 +36,16 @@ class Cluster:
 
     def stop(self) -> None:
         self._server.cleanup()
+
+    def crash(self) -> None:
+        """End the server at once, as a power cut would; `start_again` brings it back."""
+        process = psutil.Process(self._server.get_pid())
+        process.send_signal(signal.SIGQUIT)
+        process.wait(timeout=30)
+
+    def start_again(self) -> None:
+        """After `crash`: what was committed is there again, at the same address."""
+        self._server.ensure_postgres_running()
 
     def superuser(self, database: str = "postgres") -> psycopg.Connection[Any]:
         """An autocommitting connection that may do anything; for setting up and tearing down only."""

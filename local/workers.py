@@ -18,12 +18,19 @@ from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal, Protocol, cast
 
 type How = Literal["answered", "raised", "killed", "timed_out"]
 
-type Wrap = Callable[[Callable[[], Any]], Any]
-"""Put around a handler's call, inside the worker: has to survive pickling. What it returns is the answer."""
+
+class Wrap(Protocol):
+    """Put around a handler's call, inside the worker: has to survive pickling. What it returns is the answer."""
+
+    @property
+    def cold(self) -> bool:
+        """Whether it needs a worker that has connected to nothing yet."""
+
+    def __call__(self, call: Callable[[], Any], /) -> Any: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +142,8 @@ class Workers:
         return worker
 
     def invoke(self, function: str, event: Any, seconds: float, wrap: Wrap | None = None) -> Ended:
-        """Have a worker handle the event; one that is wrapped is always cold."""
-        worker = self.start(function) if wrap else self._take(function)
+        """Have a worker handle the event: one that is free, or a new one."""
+        worker = self.start(function) if wrap and wrap.cold else self._take(function)
         ended = worker.invoke(event, seconds, wrap)
         if ended.how in {"answered", "raised"}:
             with self._lock:

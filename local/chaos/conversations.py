@@ -23,7 +23,7 @@ SELECT count(*) FROM steps p JOIN turns t ON t.id = p.turn_id JOIN sessions s ON
 
 @dataclass(slots=True)
 class Conversation:
-    """One phone's conversation. `boundary` is None for a clean run, which is recorded instead.
+    """One phone's conversation. `boundary` is None where nobody is killed.
 
     deaths      where its workers die; taken out as they happen.
     unpaid      at the moment of death: model answers that were given and not committed.
@@ -51,11 +51,15 @@ class Conversation:
 
 
 class Conversations:
-    """All of them at once: tells the pump who dies where, and keeps what it sees. Used by several threads."""
+    """All of them at once: tells the pump who dies where, and keeps what it sees. Used by several threads.
 
-    def __init__(self, world: World, desk: Desk) -> None:
+    recorded   have the port calls of every invocation written down; each runs in a cold worker then.
+    """
+
+    def __init__(self, world: World, desk: Desk, *, recorded: bool = False) -> None:
         self.world = world
         self.desk = desk
+        self._recorded = recorded
         self.all: list[Conversation] = []
         self._by_number: dict[str, Conversation] = {}
         self._known: dict[str, str] = {}
@@ -74,10 +78,10 @@ class Conversations:
     def begin(self, conversations: list[Conversation]) -> None:
         """Everybody writes. A provider whose webhook was not answered delivers it again."""
         with ThreadPoolExecutor(SLOTS) as writing:
-            list(writing.map(self._write, conversations))
+            list(writing.map(self.write, conversations))
 
     def plan(self, delivery: Delivery) -> Tripwire | None:
-        """What becomes of this invocation: a clean run is recorded, a boundary's own dies."""
+        """What becomes of this invocation: one that is to be recorded is, and one whose end has come dies."""
         conversation = self._of(delivery)
         return self._wrap(conversation, delivery.function) if conversation else None
 
@@ -102,20 +106,26 @@ class Conversations:
                 conversation.problems.append(f"{function} never answered: {ended.answer}")
                 return ended
 
-    def _write(self, conversation: Conversation) -> None:
+    def write(self, conversation: Conversation, message: str = "m") -> None:
+        """One webhook, until it is answered."""
         text = f"chaos {conversation.scenario.script} {conversation.tag}: how wide is the crack at C4?"
-        payload = self.world.message(self.desk, conversation.number, text, f"m-{conversation.tag}")
+        payload = self.world.message(self.desk, conversation.number, text, f"{message}-{conversation.tag}")
         ended = self.invoke(conversation, "inbound", webhook(payload), 10)
         answer = getattr(ended.answer, "answer", ended.answer)
         if not isinstance(answer, Mapping) or answer.get("statusCode") != 200:
             conversation.problems.append(f"the webhook was answered with {answer}")
+
+    def note_unpaid(self, conversation: Conversation) -> None:
+        """Its worker is gone: count what the model was asked for and no step has."""
+        done = int(self.world.value(_ASKED, conversation.number) or 0)
+        conversation.unpaid = self.world.model.asked(conversation.tag) - done
 
     def _wrap(self, conversation: Conversation, function: str) -> Tripwire | None:
         with self._lock:
             conversation.invocations[function] += 1
             invocation = (function, conversation.invocations[function])
             point = conversation.deaths.pop(invocation, None)
-        if point is None and conversation.boundary is not None:
+        if point is None and not self._recorded:
             return None
         return Tripwire(self.world.places, point)
 
@@ -123,8 +133,7 @@ class Conversations:
         conversation.ended_at = max(conversation.ended_at, begun + ended.seconds)
         if ended.how == "killed":
             conversation.died_at = begun + ended.seconds
-            done = int(self.world.value(_ASKED, conversation.number) or 0)
-            conversation.unpaid = self.world.model.asked(conversation.tag) - done
+            self.note_unpaid(conversation)
         elif ended.how == "timed_out":
             conversation.problems.append(f"{function} took too long")
         elif isinstance(ended.answer, Recorded):

@@ -45,7 +45,7 @@ def kill_everywhere(world: World, desk: Desk, scenarios: Sequence[Scenario], say
 
 def record(world: World, desk: Desk, scenarios: Sequence[Scenario]) -> Conversations:
     """A clean run of each, with the names of all its port calls."""
-    clean = Conversations(world, desk)
+    clean = Conversations(world, desk, recorded=True)
     play(clean, [clean.open(scenario) for scenario in scenarios])
     return clean
 

@@ -102,7 +102,7 @@ def _summary(rows: Sequence[Row]) -> Table:
     for row in rows:
         groups.setdefault((row.function, row.outcome), []).append(row)
     usual = Counter(row.function for row in rows)
-    for (function, outcome), group in groups.items():
+    for (function, _), group in groups.items():
         where = "" if len(group) * 2 > usual[function] else _where(group)
         table.add_row(
             function, str(len(group)), _outcome(group[0]), _range([row.redeliveries for row in group]),

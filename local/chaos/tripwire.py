@@ -55,11 +55,13 @@ class Tripwire:
     """Wraps an invocation: records its port calls, and gives its own process `end` at `point`, if it gets there.
 
     places   what servers are called in a port call's name, by host:port.
+    cold     in a worker that has connected to nothing, so that the calls are the same every time.
     """
 
     places: Mapping[str, str]
     point: Point | None = None
     end: int = signal.SIGKILL
+    cold: bool = True
 
     def __call__(self, call: Callable[[], Any]) -> Recorded:
         wire = _Wire(self)

@@ -16,6 +16,7 @@ from typing import Any
 from uuid import UUID
 
 import httpx2
+import psycopg
 
 from local import emulator, queues
 from local.chaos.desk import PACK_SECRETS, pack
@@ -105,9 +106,11 @@ class World:
     def rows(self, query: str, *parameters: object) -> list[tuple[Any, ...]]:
         """Rows of the database, past row-level security."""
         with self._reading:
-            if self._superuser.closed or self._superuser.broken:
+            try:
+                return self._superuser.execute(query.encode(), parameters).fetchall()
+            except psycopg.OperationalError:  # the trial killed it, or the whole database
                 self._superuser = self.cluster.superuser("parlour")
-            return self._superuser.execute(query.encode(), parameters).fetchall()
+                return self._superuser.execute(query.encode(), parameters).fetchall()
 
     def value(self, query: str, *parameters: object) -> Any:
         """The first column of the first row; None when there is no row."""
