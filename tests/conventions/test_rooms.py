@@ -27,7 +27,7 @@ PURE_INFRA = {"parlour.infra.errors", "parlour.infra.jsonable", "parlour.infra.i
 PURE = {
     "context": "*",
     "channels": {"envelope", "fields", "format", "gupshup", "outgoing", "sniff", "whatsapp_cloud"},
-    "models": {"request", "route"},
+    "models": {"request", "route", "cap", "roles"},
     "tools": {"definition", "result"},
     "knowledge": {"chunks", "mail", "snapshots", "changes"},
     "tenancy": {"roles", "visitor", "records", "persona", "labels", "tokens"},

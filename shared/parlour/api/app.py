@@ -4,7 +4,17 @@ from fastapi import FastAPI
 
 from parlour.api import problems
 from parlour.api.edge import MESSAGE_BYTES, Edge
-from parlour.api.routes import configuration, console, operations, people, sessions, turns
+from parlour.api.routes import (
+    attention,
+    configuration,
+    console,
+    costs,
+    operations,
+    people,
+    sessions,
+    tool_results,
+    turns,
+)
 from parlour.api.services import Services
 
 
@@ -21,7 +31,7 @@ def create_app(services: Services) -> FastAPI:
     app.state.services = services
     problems.install(app)
     app.add_middleware(Edge)
-    for topic in (sessions, turns, configuration, people, operations, console):
+    for topic in (sessions, turns, tool_results, attention, costs, configuration, people, operations, console):
         app.include_router(topic.router, max_body_size=MESSAGE_BYTES)
     app.mount("/console", console.pages())
     return app

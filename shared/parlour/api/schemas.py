@@ -1,6 +1,7 @@
 """What goes in and out as JSON. Times are ISO 8601 with offset; clearance is 0 public to 3 restricted."""
 
 from datetime import datetime
+from decimal import Decimal
 from typing import Annotated, Literal, Self
 from uuid import UUID
 
@@ -101,6 +102,12 @@ class StatusChange(Asked):
     """active: answered; paused: a polite line; archived: closed, by the operator only."""
 
     status: Literal["active", "paused", "archived"]
+
+
+class CapChange(Asked):
+    """What the tenant's model calls may cost a day, in US dollars; null: what the deployment says."""
+
+    daily_cap_usd: Decimal | None
 
 
 class CallSettled(Asked):

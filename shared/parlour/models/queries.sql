@@ -69,3 +69,33 @@ UPDATE tenants SET spend_stopped_at = NULL, spend_stopped_by = NULL
 -- Give the tenant a daily cap of its own, or the deployment's again; nothing when that is what it has.
 UPDATE tenants SET daily_cap_usd = %(usd)s, updated_at = %(now)s
  WHERE tenant_id = current_tenant() AND daily_cap_usd IS DISTINCT FROM %(usd)s;
+
+-- name: own_cap
+-- The tenant's own daily cap.
+SELECT daily_cap_usd FROM tenants;
+
+-- name: usage
+-- What was called since a moment: by day (UTC), agent, purpose and model. A call of unknown price has no cost.
+SELECT (l.at AT TIME ZONE 'UTC')::date AS day, COALESCE(b.slug, '') AS binding, l.purpose, l.provider, l.model,
+       count(*) AS calls, count(*) FILTER (WHERE l.outcome <> 'ok') AS failed,
+       count(*) FILTER (WHERE l.cost_usd IS NULL) AS unpriced,
+       sum(l.input_tokens) AS input_tokens, sum(l.cache_read_tokens) AS cache_read_tokens,
+       sum(l.cache_write_tokens) AS cache_write_tokens, sum(l.output_tokens) AS output_tokens,
+       COALESCE(sum(l.cost_usd), 0) AS cost_usd
+  FROM llm_calls l
+  LEFT JOIN bindings b ON b.tenant_id = l.tenant_id AND b.id = l.binding_id
+ WHERE l.at >= %(since)s
+ GROUP BY 1, 2, 3, 4, 5
+ ORDER BY 1 DESC, cost_usd DESC, 2, 3, 4, 5;
+
+-- name: spent_by_day
+-- Every day of a span: what was counted against the cap, and the turns that got a polite line for lack of it.
+SELECT g.at::date AS day, COALESCE(d.spent_usd, 0) AS spent, COALESCE(r.amount, 0) AS degraded
+  FROM tenants t
+ CROSS JOIN generate_series(%(since)s::date, %(until)s::date, interval '1 day') AS g (at)
+  LEFT JOIN spend_days d ON d.tenant_id = t.tenant_id AND d.day = g.at::date
+  LEFT JOIN (SELECT (finished_at AT TIME ZONE 'UTC')::date AS day, count(*) AS amount
+               FROM turns
+              WHERE problem = %(problem)s AND finished_at >= %(since)s::date
+              GROUP BY 1) r ON r.day = g.at::date
+ ORDER BY 1 DESC;

@@ -11,19 +11,18 @@ from decimal import ROUND_UP, Decimal
 from uuid import UUID
 
 from parlour.infra import log
-from parlour.infra.errors import Forbidden, InvalidRequest, NotFound, SpendRefused
+from parlour.infra.errors import InvalidRequest, NotFound, SpendRefused
 from parlour.infra.postgres import Database, Transaction
 from parlour.models import store
+from parlour.models.cap import check_cap
+from parlour.models.roles import require
 from parlour.models.store import Settled, SpendToday
 from parlour.principal import Principal
 
-__all__ = ["SpendToday", "check_cap", "reserve", "resume", "set_cap", "settle", "stop", "take", "today"]
+__all__ = ["SpendToday", "own_cap", "reserve", "resume", "set_cap", "settle", "stop", "take", "today"]
 
 WARNINGS = (50, 80, 100)
 """Percent of the cap; people are told of each once a day. A call refused for the cap counts as 100."""
-
-HIGHEST_CAP = Decimal(10000000)
-"""US dollars a day: more is a slip of the finger."""
 
 _SMALLEST = Decimal("0.00000001")
 """What the database keeps of a dollar; amounts are rounded up to it."""
@@ -107,19 +106,19 @@ def settle(
 
 def today(principal: Principal, tx: Transaction, default_cap: Decimal, now: datetime) -> SpendToday:
     """The tenant's spend of the day that `now` is in. Needs the role viewer."""
-    _require(principal, "viewer")
+    require(principal, "viewer")
     return _today(tx, default_cap, now)
 
 
 def stop(principal: Principal, tx: Transaction, now: datetime) -> bool:
     """Switch the tenant's model calls off: from the next one on all are refused. False when they were. Needs admin."""
-    _require(principal, "admin")
+    require(principal, "admin")
     return store.stop(tx, principal.name, now)
 
 
 def resume(principal: Principal, tx: Transaction, now: datetime) -> bool:  # noqa: ARG001 - beside `stop`
     """Switch model calls on again; False when they were. Needs admin."""
-    _require(principal, "admin")
+    require(principal, "admin")
     return store.resume(tx)
 
 
@@ -128,18 +127,15 @@ def set_cap(principal: Principal, tx: Transaction, usd: Decimal | None, now: dat
 
     InvalidRequest for an amount that is none.
     """
-    _require(principal, "admin")
+    require(principal, "admin")
     if usd is not None and (problem := check_cap(usd)):
         raise InvalidRequest(f"daily_cap_usd: {problem}")
     return store.set_cap(tx, usd, now)
 
 
-def check_cap(usd: Decimal) -> str:
-    """What is wrong with `usd` as a daily cap; empty when nothing is. Zero lets only calls through that are free."""
-    if not usd.is_finite() or not 0 <= usd <= HIGHEST_CAP:
-        return f"use a number of US dollars from 0 to {HIGHEST_CAP}"
-    exponent = usd.normalize().as_tuple().exponent
-    return "give four decimal places at most" if isinstance(exponent, int) and exponent < -4 else ""
+def own_cap(tx: Transaction) -> Decimal | None:
+    """The tenant's own daily cap in US dollars; None where the deployment's applies."""
+    return store.own_cap(tx)
 
 
 def _today(tx: Transaction, default_cap: Decimal, now: datetime) -> SpendToday:
@@ -181,8 +177,3 @@ def _day(now: datetime) -> date:
 
 def _rounded(usd: Decimal) -> Decimal:
     return usd.quantize(_SMALLEST, ROUND_UP)
-
-
-def _require(principal: Principal, role: str) -> None:
-    if not principal.has(role):
-        raise Forbidden(f"this needs the role {role}; ask an administrator of the tenant for it")

@@ -86,6 +86,7 @@ def settle(
 
 
 def note_warned(tx: Transaction, day: date, percent: int) -> bool:
+    tx.run(SQL["hold_day"], day=day)  # a day whose first call was refused has no row yet
     return tx.run(SQL["warned"], day=day, percent=percent) > 0
 
 
@@ -101,5 +102,46 @@ def resume(tx: Transaction) -> bool:
     return tx.run(SQL["resume_spend"]) > 0
 
 
+def own_cap(tx: Transaction) -> Decimal | None:
+    cap: Decimal | None = tx.value(SQL["own_cap"])
+    return cap
+
+
 def set_cap(tx: Transaction, usd: Decimal | None, now: datetime) -> bool:
     return tx.run(SQL["set_cap"], usd=usd, now=now) > 0
+
+
+@dataclass(frozen=True, slots=True)
+class Usages:
+    """Calls of one day that were alike, and their tokens; cost in US dollars, of those whose price is known."""
+
+    day: date
+    binding: str
+    purpose: str
+    provider: str
+    model: str
+    calls: int
+    failed: int
+    unpriced: int
+    input_tokens: int
+    cache_read_tokens: int
+    cache_write_tokens: int
+    output_tokens: int
+    cost_usd: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class SpentDay:
+    """What was counted against the cap on one day; degraded: turns that got a polite line because of it."""
+
+    day: date
+    spent: Decimal
+    degraded: int
+
+
+def usage(tx: Transaction, since: datetime) -> list[Usages]:
+    return tx.all(SQL["usage"], Usages, since=since)
+
+
+def spent_by_day(tx: Transaction, since: date, until: date, problem: str) -> list[SpentDay]:
+    return tx.all(SQL["spent_by_day"], SpentDay, since=since, until=until, problem=problem)

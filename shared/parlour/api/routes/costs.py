@@ -1,0 +1,66 @@
+"""What model calls cost the tenant, what they may cost in a day, and the switch that stops them."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from parlour.api.access import Admin, Caller, Viewer
+from parlour.api.schemas import CapChange
+from parlour.infra.jsonable import JsonObject
+from parlour.infra.postgres import Transaction
+from parlour.models import costs, spend
+from parlour.tenancy import audit
+
+router = APIRouter(prefix="/v1/costs", tags=["costs"])
+
+Days = Annotated[int, Query(ge=1, le=costs.MOST_DAYS)]
+
+
+@router.get("")
+def show_costs(caller: Viewer, days: Days = 7) -> JsonObject:
+    """Today against the cap, then day by day (UTC): by agent, purpose and model, with tokens and cache hits."""
+    with caller.transaction() as tx:
+        found = costs.costs(caller.principal, tx, days, caller.now)
+        return {"today": _today(caller, tx), **found.to_json()}
+
+
+@router.put("/cap")
+def put_cap(change: CapChange, caller: Admin) -> JsonObject:
+    """Give the tenant a daily cap of its own, or the deployment's again; it holds from the next call on."""
+    cap = change.daily_cap_usd
+    with caller.transaction() as tx:
+        if spend.set_cap(caller.principal, tx, cap, caller.now):
+            _note(caller, tx, "spend_cap.changed", {"daily_cap_usd": None if cap is None else f"{cap:f}"})
+        return {"today": _today(caller, tx)}
+
+
+@router.post("/stop")
+def stop(caller: Admin) -> JsonObject:
+    """Switch the tenant's model calls off; people get a polite line."""
+    with caller.transaction() as tx:
+        if spend.stop(caller.principal, tx, caller.now):
+            _note(caller, tx, "spend.stopped", {})
+        return {"today": _today(caller, tx)}
+
+
+@router.post("/resume")
+def resume(caller: Admin) -> JsonObject:
+    """Switch them on again."""
+    with caller.transaction() as tx:
+        if spend.resume(caller.principal, tx, caller.now):
+            _note(caller, tx, "spend.resumed", {})
+        return {"today": _today(caller, tx)}
+
+
+def _today(caller: Caller, tx: Transaction) -> JsonObject:
+    today = spend.today(caller.principal, tx, caller.services.default_cap, caller.now)
+    return {
+        "spent_usd": f"{today.spent:f}", "reserved_usd": f"{today.reserved:f}", "cap_usd": f"{today.cap:f}",
+        "own_cap": today.own_cap is not None, "warned_percent": today.warned, "stopped": today.stopped,
+        "stopped_at": today.stopped_at.isoformat() if today.stopped_at else None, "stopped_by": today.stopped_by,
+    }  # fmt: skip
+
+
+def _note(caller: Caller, tx: Transaction, action: str, details: JsonObject) -> None:
+    target = f"tenant:{caller.principal.tenant_id}"
+    audit.record(caller.principal, tx, action, target, details, caller.now, caller.services.new_id)

@@ -1,0 +1,16 @@
+"""What may be a tenant's daily cap. Pure."""
+
+from decimal import Decimal
+
+HIGHEST_CAP = Decimal(10_000_000)
+"""US dollars a day: more is a slip of the finger."""
+
+_PLACES = -4
+
+
+def check_cap(usd: Decimal) -> str:
+    """What is wrong with `usd` as a daily cap; empty when nothing is. Zero lets only calls through that are free."""
+    if not usd.is_finite() or not 0 <= usd <= HIGHEST_CAP:
+        return f"use a number of US dollars from 0 to {HIGHEST_CAP}"
+    exponent = usd.normalize().as_tuple().exponent
+    return "give four decimal places at most" if isinstance(exponent, int) and exponent < _PLACES else ""

@@ -1,0 +1,10 @@
+"""Who may look at spend and who may change it."""
+
+from parlour.infra.errors import Forbidden
+from parlour.principal import Principal
+
+
+def require(principal: Principal, role: str) -> None:
+    """Raise Forbidden unless the principal holds `role`."""
+    if not principal.has(role):
+        raise Forbidden(f"this needs the role {role}; ask an administrator of the tenant for it")
