@@ -5,12 +5,25 @@ from collections.abc import Collection, Iterable, Iterator
 from parlour.infra.errors import PackProblem
 from parlour.knowledge.snapshots import placeholders
 from parlour.packs import facts
-from parlour.packs.format import Agent, Binding, EntityType, Guardrail, Human, Team, Tool
+from parlour.packs.format import Agent, Binding, EntityType, Guardrail, Human, Team, Tool, WhatsApp
 from parlour.packs.locate import Located, Place
 from parlour.packs.reading import TENANT, Reading
 from parlour.packs.spelling import listed, meant
 from parlour.packs.tools import definition_of
 from parlour.tools import definition
+
+_NUMBERS = (
+    ("app", True, "gupshup"),
+    ("source", True, "gupshup"),
+    ("phone_number_id", True, "whatsapp_cloud"),
+)
+_TEMPLATES = (
+    ("template.id", True, "gupshup"),
+    ("template.name", True, "whatsapp_cloud"),
+    ("template.language", True, "whatsapp_cloud"),
+    ("template.parameter", False, "whatsapp_cloud"),
+)
+"""Fields of a WhatsApp number: which provider's they are, and whether it needs them."""
 
 
 def problems(reading: Reading, endpoints: Collection[str]) -> Iterator[PackProblem]:
@@ -34,6 +47,7 @@ def _tenant(reading: Reading) -> Iterator[PackProblem]:
         if reference.split("/")[-3:-1] != ["tenants", tenant.slug]:
             message = f"must end with tenants/{tenant.slug}/<name>: a tenant reads its own secrets only"
             yield reading.located[TENANT].problem(("secrets", name), message)
+    yield from _repeated(reading.located[TENANT], ("tool_hosts",), tenant.tool_hosts)
 
 
 def _humans(reading: Reading) -> Iterator[PackProblem]:
@@ -67,14 +81,33 @@ def _bindings(reading: Reading) -> Iterator[PackProblem]:
         if whatsapp and tenant:
             place = ("channels", "whatsapp", "api_key")
             yield from _known(at, place, f"secret in {TENANT}", whatsapp.api_key, tenant.secrets)
+        if whatsapp:
+            yield from _whatsapp(at, whatsapp)
+
+
+def _whatsapp(at: Located, number: WhatsApp) -> Iterator[PackProblem]:
+    """Every provider knows a number, and a template, in its own way."""
+    place: Place = ("channels", "whatsapp")
+    for name, needed, provider in (*_NUMBERS, *_TEMPLATES):
+        part = number.template if name.startswith("template.") else number
+        if part is None:
+            continue
+        field = name.rpartition(".")[2]
+        given = getattr(part, field)
+        if given and provider != number.provider:
+            yield at.problem((*place, *name.split(".")), f"belongs to the provider {provider}, not {number.provider}")
+        elif needed and not given and provider == number.provider:
+            yield at.problem((*place, *name.split(".")), f"is missing: the provider {provider} needs it")
 
 
 def _routing_keys(reading: Reading) -> Iterator[PackProblem]:
-    """Two bindings cannot answer the same WhatsApp app or the same host."""
+    """Two bindings cannot answer the same WhatsApp number or the same host."""
     taken: dict[tuple[str, str], str] = {}
     for _, binding, at in reading.each("bindings", Binding):
         whatsapp, web = binding.channels.whatsapp, binding.channels.web
-        claims = [(("channels", "whatsapp", "app"), whatsapp.app)] if whatsapp else []
+        claims = [(("channels", "whatsapp", "app"), whatsapp.app)] if whatsapp and whatsapp.app else []
+        if whatsapp and whatsapp.phone_number_id:
+            claims.append((("channels", "whatsapp", "phone_number_id"), whatsapp.phone_number_id))
         claims += [(("channels", "web", "host"), web.host)] if web else []
         for place, key in claims:
             holder = taken.setdefault((place[-1], key), at.file)
@@ -85,9 +118,12 @@ def _routing_keys(reading: Reading) -> Iterator[PackProblem]:
 def _tools(reading: Reading, endpoints: Collection[str]) -> Iterator[PackProblem]:
     tenant = reading.tenant()
     for name, tool, at in reading.each("tools", Tool):
-        for field, message in definition.problems(definition_of(name, tool)):
+        hosts = tenant.tool_hosts if tenant else ()
+        for field, message in definition.problems(definition_of(name, tool, hosts)):
             yield at.problem((field,), message)
-        yield from _known(at, ("endpoint",), "endpoint", tool.endpoint, endpoints)
+        for field, address in (("endpoint", tool.endpoint), ("lookup", tool.lookup or "")):
+            if address.startswith(definition.BUILT_IN):
+                yield from _known(at, (field,), "endpoint", address, endpoints)
         if tool.auth and tenant:
             yield from _known(at, ("auth",), f"secret in {TENANT}", tool.auth, tenant.secrets)
 

@@ -9,6 +9,9 @@ from parlour.packs.format import Binding, Document, Pack
 from parlour.packs.forms import stored
 from parlour.tenancy import routes
 
+TOOL_HOSTS = "tool_hosts"
+"""The tenant's setting that says which hosts its tools may reach."""
+
 
 def record_types(pack: Pack) -> list[RecordType]:
     """The entity types, as snapshots are made from them."""
@@ -44,7 +47,8 @@ def documents(pack: Pack) -> list[DocumentDraft]:
 def routing_keys(binding: Binding) -> list[str]:
     """What of the outside world leads to a binding."""
     whatsapp, web = binding.channels.whatsapp, binding.channels.web
-    keys = [routes.gupshup_key(whatsapp.app)] if whatsapp else []
+    keys = [routes.gupshup_key(whatsapp.app)] if whatsapp and whatsapp.app else []
+    keys += [routes.whatsapp_key(whatsapp.phone_number_id)] if whatsapp and whatsapp.phone_number_id else []
     return [*keys, routes.web_key(web.host)] if web else keys
 
 
@@ -71,3 +75,9 @@ def _document(key: str, document: Document) -> DocumentDraft:
 
 def _object(value: object) -> JsonObject:
     return value if isinstance(value, dict) else {}
+
+
+def settings(pack: Pack, before: JsonObject) -> JsonObject:
+    """The tenant's settings with what its pack says about them; the rest stays."""
+    kept = {name: value for name, value in before.items() if name != TOOL_HOSTS}
+    return {**kept, TOOL_HOSTS: [*pack.tenant.tool_hosts]} if pack.tenant.tool_hosts else kept

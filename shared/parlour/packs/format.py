@@ -1,6 +1,6 @@
 """What a pack may say: one frozen model per kind of file.
 
-    tenant.yaml               Tenant: slug, name, secrets by reference
+    tenant.yaml               Tenant: slug, name, secrets by reference, hosts of tools
     humans/<slug>.yaml        Human: who speaks
     teams/<slug>.yaml         Team: the job being done
     agents/<slug>.yaml        Agent: the machinery
@@ -61,11 +61,18 @@ class Guardrail(Part):
 
 
 class Tenant(Part):
-    """Whose pack it is. `secrets`: name -> where the secret store keeps it; never the value itself."""
+    """Whose pack it is.
+
+    secrets        name -> where the secret store keeps it; never the value itself.
+    tool_hosts     the hosts that its tools may call, and no others.
+    daily_cap_usd  what model calls may cost a day, in US dollars; left out, it stays as it is.
+    """
 
     slug: Slug
     display_name: Name
+    daily_cap_usd: Annotated[float, AfterValidator(spelling.cap)] | None = None
     secrets: dict[Identifier, Annotated[str, AfterValidator(spelling.secret_reference)]] = {}
+    tool_hosts: tuple[Annotated[str, AfterValidator(spelling.tool_host)], ...] = ()
 
 
 class Voice(Part):
@@ -159,13 +166,31 @@ class Agent(Part):
     max_tool_iterations: Annotated[int, Field(ge=0, le=20)] = 4
 
 
-class WhatsApp(Part):
-    """A WhatsApp number behind Gupshup. `api_key` is a name in the tenant's secrets."""
+class Template(Part):
+    """An approved WhatsApp message with one body parameter: what a reply is sent as a day after the user last wrote.
 
-    provider: Literal["gupshup"]
-    app: Annotated[str, AfterValidator(spelling.app)]
-    source: Annotated[str, AfterValidator(spelling.phone)]
+    Gupshup knows it by `id`, Meta by `name` and `language`; `parameter` is the parameter's name where it has one.
+    """
+
+    id: Annotated[str, AfterValidator(spelling.template_id)] = ""
+    name: Annotated[str, AfterValidator(spelling.template_name)] = ""
+    language: Annotated[str, AfterValidator(spelling.template_language)] = ""
+    parameter: Annotated[str, AfterValidator(spelling.template_name)] = ""
+
+
+class WhatsApp(Part):
+    """A WhatsApp number. `api_key` is a name in the tenant's secrets: Gupshup's key, or Meta's access token.
+
+    provider gupshup         needs app and source
+    provider whatsapp_cloud  needs phone_number_id
+    """
+
+    provider: Literal["gupshup", "whatsapp_cloud"]
+    app: Annotated[str, AfterValidator(spelling.app)] | None = None
+    source: Annotated[str, AfterValidator(spelling.phone)] | None = None
+    phone_number_id: Annotated[str, AfterValidator(spelling.phone_number_id)] | None = None
     api_key: Identifier
+    template: Template | None = None
 
 
 class Web(Part):
@@ -206,6 +231,8 @@ class Tool(Part):
     idempotent: bool = False
     heavy: bool = False
     needs_approval: bool = False
+    lookup: str | None = None
+    timeout_seconds: int | None = None
 
 
 class Property(Part):

@@ -4,6 +4,9 @@ import difflib
 import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from decimal import Decimal
+
+from parlour.models.cap import check_cap
 
 _SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 _IDENTIFIER = re.compile(r"[a-z][a-z0-9_]{0,62}")
@@ -14,7 +17,12 @@ _DOCUMENT_KEY = re.compile(
 _LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[A-Z][a-z]{3})?(?:-(?:[A-Z]{2}|\d{3}))?")
 _APP = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _PHONE = re.compile(r"\d{8,15}")
+_PHONE_NUMBER_ID = re.compile(r"\d{5,32}")
+_TEMPLATE_ID = re.compile(r"[A-Za-z0-9-]{1,64}")
+_TEMPLATE_NAME = re.compile(r"[a-z0-9_]{0,512}")
+_TEMPLATE_LANGUAGE = re.compile(r"(?:[a-z]{2,3}(?:_[A-Z]{2,3})?)?")
 _HOST = re.compile(r"(?=.{1,253}$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*")
+_PORT = re.compile(r"[1-9]\d{1,4}")
 _MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2})?(?:Z|[+-]\d{2}:\d{2})?)?")
 _SECRET_PATH = re.compile(r"(?:[A-Za-z0-9_.-]{1,64}/){1,8}[A-Za-z0-9_.-]{1,64}")
 _KNOWN_VALUES = re.compile(r"(?:sk-|sk_|pk_|rk_|xox[a-z]-|gh[a-z]_|github_pat_|AKIA|ASIA|AIza|eyJ|hf_|EAA|-----BEGIN)")
@@ -53,6 +61,13 @@ def reference(value: str) -> str:
     return value
 
 
+def cap(value: float) -> float:
+    """What model calls may cost a day, in US dollars."""
+    if problem := check_cap(Decimal(str(value))):
+        raise ValueError(problem)
+    return value
+
+
 def language(value: str) -> str:
     """A language tag, perhaps with script and region: `en`, `hi`, `zh-Hant-TW`."""
     return _fits(_LANGUAGE, value, "must be a language tag like 'en', 'hi' or 'pt-BR'")
@@ -68,9 +83,38 @@ def phone(value: str) -> str:
     return _fits(_PHONE, value, "must be country code and number, 8 to 15 digits in quotes, like '447700900123'")
 
 
+def phone_number_id(value: str) -> str:
+    """The id, not the number, that Meta gives a WhatsApp number; it is part of the routing key."""
+    return _fits(_PHONE_NUMBER_ID, value, "must be the id that Meta shows for the number, digits in quotes")
+
+
+def template_id(value: str) -> str:
+    """A template's id at Gupshup."""
+    return _fits(_TEMPLATE_ID, value, "must be the template's id, letters, digits and dashes") if value else value
+
+
+def template_name(value: str) -> str:
+    """A template's name at Meta, or its parameter's."""
+    return _fits(_TEMPLATE_NAME, value, "must be lower-case letters, digits and underscores, like 'order_update'")
+
+
+def template_language(value: str) -> str:
+    """The language that a template was approved in, as Meta writes it."""
+    return _fits(_TEMPLATE_LANGUAGE, value, "must be a language as Meta writes it, like 'en' or 'en_GB'")
+
+
 def host(value: str) -> str:
     """A host name without scheme, port or path."""
     return _fits(_HOST, value, "must be a host name in lower case, without https:// and path, like 'chat.example.com'")
+
+
+def tool_host(value: str) -> str:
+    """A host that tools may reach: a name, with a port when it is not the usual one."""
+    name, colon, port = value.partition(":")
+    right = _HOST.fullmatch(name) and (not colon or (_PORT.fullmatch(port) and int(port) < 2**16))
+    if not right:
+        raise ValueError("must be a host name in lower case, without https:// and path, like 'api.example.com'")
+    return value
 
 
 def moment(value: str) -> str:

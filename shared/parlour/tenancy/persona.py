@@ -11,7 +11,7 @@ from parlour.tenancy.records import Tenant
 class Binding:
     """One deployable agent: three tiers, channels, a door.
 
-    channels   {"whatsapp": {"provider", "app", "source", "api_key"}, "web": {"host"}}; `api_key` names a secret.
+    channels   {"whatsapp": {"provider", ..., "api_key", "template"}, "web": {"host"}}; `api_key` names a secret.
     clearance  what people who come in through this binding may see, unless their own row says otherwise.
     """
 

@@ -13,7 +13,17 @@ from parlour.tenancy import store
 from parlour.tenancy.labels import check_identifier, is_identifier
 from parlour.tenancy.records import Route
 
-__all__ = ["Route", "claim", "gupshup_key", "mine", "release_missing", "resolve", "tenant_key", "web_key"]
+__all__ = [
+    "Route",
+    "claim",
+    "gupshup_key",
+    "mine",
+    "release_missing",
+    "resolve",
+    "tenant_key",
+    "web_key",
+    "whatsapp_key",
+]
 
 
 def tenant_key(slug: str) -> str:
@@ -24,6 +34,11 @@ def tenant_key(slug: str) -> str:
 def gupshup_key(app: str) -> str:
     """The key of a Gupshup app, by the name that its webhooks carry (case matters)."""
     return f"gupshup:{app}"
+
+
+def whatsapp_key(phone_number_id: str) -> str:
+    """The key of a WhatsApp Cloud number, by the id that Meta's webhooks carry."""
+    return f"whatsapp:{phone_number_id}"
 
 
 def web_key(host: str) -> str:

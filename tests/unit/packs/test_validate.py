@@ -106,7 +106,36 @@ WRONG = {
         "provider: gupsup",
         8,
         "channels.whatsapp.provider",
-        "must be 'gupshup'",
+        "must be 'gupshup' or 'whatsapp_cloud'; did you mean 'gupshup'?",
+    ),
+    "a number of Meta's without its id": (
+        "bindings/front.yaml",
+        """provider: gupshup
+    app: AcmeGate
+    source: "447700900001"
+""",
+        """provider: whatsapp_cloud
+""",
+        7,
+        "channels.whatsapp.phone_number_id",
+        "is missing: the provider whatsapp_cloud needs it",
+    ),
+    "a field of the other messaging provider": (
+        "bindings/front.yaml",
+        "app: AcmeGate",
+        """app: AcmeGate
+    phone_number_id: "106540352242922\"""",
+        10,
+        "channels.whatsapp.phone_number_id",
+        "belongs to the provider whatsapp_cloud, not gupshup",
+    ),
+    "a template without what Gupshup knows it by": (
+        "bindings/front.yaml",
+        "app: AcmeGate",
+        "app: AcmeGate\n    template: {}",
+        10,
+        "channels.whatsapp.template.id",
+        "is missing: the provider gupshup needs it",
     ),
     "another model provider": (
         "agents/helper.yaml",
@@ -267,12 +296,50 @@ def test_a_problem_names_file_line_and_field_and_says_what_to_do(case: tuple[str
     assert message in problem.message
 
 
-@pytest.mark.parametrize("flag", ["writes", "heavy", "needs_approval"])
-def test_tools_with_effects_are_refused_for_now(flag: str) -> None:
-    (problem,) = problems(with_file("tools/look_up.yaml", f"{TOOL}{flag}: true\n"))
+def test_tools_that_need_approval_are_refused_for_now() -> None:
+    (problem,) = problems(with_file("tools/look_up.yaml", f"{TOOL}needs_approval: true\n"))
 
-    assert (problem.line, problem.field) == (9, flag)
+    assert (problem.line, problem.field) == (9, "needs_approval")
     assert "not available yet" in problem.message
+
+
+REMOTE = """\
+description: Orders material.
+schema: {type: object}
+endpoint: https://orders.example.com/order
+lookup: https://orders.example.com/orders/{key}
+writes: true
+timeout_seconds: 30
+"""
+
+
+def test_a_tool_may_write_to_a_host_that_the_tenant_lists() -> None:
+    files = with_file("tools/order.yaml", REMOTE)
+    files["tenant.yaml"] += "tool_hosts: [orders.example.com]\n"
+
+    pack = validate(files)
+
+    assert (pack.tools["order"].writes, pack.tools["order"].timeout_seconds) == (True, 30)
+    assert pack.tenant.tool_hosts == ("orders.example.com",)
+
+
+def test_a_tool_whose_host_the_tenant_does_not_list_is_refused_by_file_line_and_field() -> None:
+    endpoint, lookup = problems(with_file("tools/order.yaml", REMOTE))
+
+    assert (endpoint.file, endpoint.line, endpoint.field) == ("tools/order.yaml", 3, "endpoint")
+    assert (lookup.line, lookup.field) == (4, "lookup")
+    assert "tool_hosts" in endpoint.message
+
+
+@pytest.mark.parametrize(
+    "host", ["https://a.example", "A.example", "a.example/x", "a.example:0", "a.example:70000", "a:b"]
+)
+def test_a_tool_host_is_a_host(host: str) -> None:
+    files = {**SMALL, "tenant.yaml": SMALL["tenant.yaml"] + f"tool_hosts: ['{host}']\n"}
+
+    (problem,) = problems(files)
+
+    assert problem.field == "tool_hosts[0]"
 
 
 @pytest.mark.parametrize(
