@@ -1,0 +1,88 @@
+"""What may be reached: public addresses, whatever they are disguised as, and the hosts a deployment calls its own."""
+
+import pytest
+
+from parlour.infra.errors import Misconfigured
+from parlour.tools.addresses import PrivateHosts, is_public
+
+
+@pytest.mark.parametrize("address", ["93.184.215.14", "8.8.8.8", "2606:4700:4700::1111", "2a00:1450:4001:82a::200e"])
+def test_public_addresses_may_be_reached(address: str) -> None:
+    assert is_public(address)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "0.0.0.0",  # this machine, on Linux
+        "10.0.0.1",
+        "100.64.0.1",  # carrier-grade NAT
+        "127.0.0.1",
+        "127.255.255.254",
+        "169.254.169.254",  # the metadata service
+        "172.16.0.1",
+        "192.0.0.1",
+        "192.0.2.1",
+        "192.88.99.1",
+        "192.168.1.1",
+        "198.18.0.1",
+        "224.0.0.1",
+        "239.255.255.255",
+        "240.0.0.1",
+        "255.255.255.255",
+        "::",
+        "::1",
+        "::7f00:1",
+        "::ffff:127.0.0.1",
+        "::ffff:8.8.8.8",
+        "64:ff9b::169.254.169.254",
+        "64:ff9b::8.8.8.8",
+        "64:ff9b:1::1",
+        "100::1",
+        "2001::1",  # Teredo
+        "2001:db8::1",
+        "2002:7f00:1::1",  # 6to4 of 127.0.0.1
+        "2002:0808:0808::1",
+        "3fff::1",
+        "fc00::1",
+        "fd00:ec2::254",  # the metadata service
+        "fe80::1",
+        "fe80::1%eth0",
+        "fec0::1",
+        "ff02::1",
+        "2606:4700:4700::1111%1",
+        "2130706433",
+        "0x7f000001",
+        "0177.0.0.1",
+        "localhost",
+        "",
+    ],
+)
+def test_everything_else_may_not(address: str) -> None:
+    assert not is_public(address)
+
+
+def test_a_deployment_names_its_own_hosts_with_a_port_or_for_every_port() -> None:
+    hosts = PrivateHosts.parse(" erp.internal , office.example:8443,")
+    assert hosts.knows("http://erp.internal/x")
+    assert hosts.knows("https://ERP.internal:9000/x")
+    assert hosts.knows("https://office.example:8443/x")
+    assert not hosts.knows("https://office.example/x")
+    assert not hosts.knows("https://erp.internal.evil.example/x")
+    assert hosts.at("https://erp.internal/x") == "https://erp.internal/x"
+
+
+def test_a_deployment_may_say_where_a_host_is_answered() -> None:
+    hosts = PrivateHosts.parse("office.example=http://127.0.0.1:8707")
+    assert hosts.at("https://office.example/rfis?a=1") == "http://127.0.0.1:8707/rfis?a=1"
+    assert hosts.at("https://other.example/rfis") == "https://other.example/rfis"
+
+
+@pytest.mark.parametrize("text", ["a=b", "a=ftp://b", "a=http://b/path", "a=http://"])
+def test_a_wrong_setting_is_named(text: str) -> None:
+    with pytest.raises(Misconfigured, match="PRIVATE_TOOL_HOSTS"):
+        PrivateHosts.parse(text)
+
+
+def test_no_host_is_private_unless_it_is_named() -> None:
+    assert not PrivateHosts.parse("").knows("http://localhost/")
