@@ -76,7 +76,7 @@ def cancel(
 ) -> None:
     """Stop a heavy tool call; its result is not awaited any more."""
     if len(call) != _FULL:
-        raise InvalidRequest("give the whole id of the tool call; `parlour turn TURN --json` has it")
+        raise InvalidRequest("give the whole id of the tool call; `parlour turn TURN` shows it")
     terminal.line(_target(context).call("POST", f"v1/tool-calls/{call}/cancel")["message"])
 
 

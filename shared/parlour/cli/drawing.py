@@ -44,7 +44,7 @@ def turn(found: Mapping[str, Any]) -> Group:
     parts += _section("time by stage, ms", _bars(_in_order(found["stage_ms"], _STAGES), "green"))
     parts += _section("tokens by layer", _bars(_in_order(found["tokens_by_layer"], _LAYERS), "yellow"))
     parts += _section("model calls", table(_CALL_HEADINGS, map(_call, found["calls"])) if found["calls"] else None)
-    parts += _section("tools", table(("tool", "ok", "ms"), map(_tool, found["tools"])) if found["tools"] else None)
+    parts += _section("tools", table(_TOOL_HEADINGS, map(_tool, found["tools"])) if found["tools"] else None)
     reply = found["reply"]
     parts += _section("reply", Text(plain(reply["text"])) if reply else None)
     parts += _section("sources", sources(reply["citations"]) if reply and reply["citations"] else None)
@@ -62,6 +62,7 @@ def moment(text: str | None) -> str:
     return datetime.fromisoformat(text).astimezone().strftime("%Y-%m-%d %H:%M:%S") if text else ""
 
 
+_TOOL_HEADINGS = ("tool", "outcome", "ms", "id")
 _CALL_HEADINGS = ("model", "outcome", "in", "cached", "written", "out", "first ms", "ms", "cost")
 
 
@@ -103,7 +104,8 @@ def _call(call: Mapping[str, Any]) -> Sequence[object]:
 
 
 def _tool(tool: Mapping[str, Any]) -> Sequence[object]:
-    return tool["name"], "yes" if tool["ok"] else "no", tool["latency_ms"] if tool["latency_ms"] is not None else ""
+    took = tool["latency_ms"] if tool["latency_ms"] is not None else ""
+    return tool["name"], tool["state"], took, tool["id"]
 
 
 def _dollars(cost: str | None) -> str:

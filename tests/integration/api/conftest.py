@@ -2,6 +2,7 @@
 
 import io
 import logging
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -88,12 +89,16 @@ class Sent:
 
 @dataclass
 class Time:
-    """A clock that tests move."""
+    """A clock that tests move; with a `tick` it moves by itself at every look."""
 
     now: datetime
+    tick: timedelta = timedelta()
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __call__(self) -> datetime:
-        return self.now
+        with self._lock:
+            self.now += self.tick
+            return self.now
 
     def passes(self, **amount: float) -> None:
         self.now += timedelta(**amount)

@@ -150,8 +150,8 @@ class Card {
       this.settle(message);
     } catch (error) {
       // 409: somebody was quicker; 404: it is gone. Neither is to be tried again.
-      if (error.status === 409 || error.status === 404) this.settle(error.message);
-      else this.offer(error.message);
+      if (error.status === 409 || error.status === 404) this.settle(sentence(error.message));
+      else this.offer(sentence(error.message));
     } finally {
       this.busy = false;
     }
@@ -224,6 +224,11 @@ function dollars(text) {
   const value = Number(text);
   if (value > 0 && value < 0.01) return "less than $0.01";
   return `$${value.toFixed(2)}`;
+}
+
+/** What the API says of a refusal, as a sentence of its own. */
+function sentence(text) {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
 }
 
 function when(at) {

@@ -184,8 +184,11 @@ function inference(one) {
   return h("li", {}, h("span", { class: one.outcome === "ok" ? null : "bad" }, `${one.provider} · ${one.model}`, h("span", { class: "detail" }, detail + first)), h("span", {}, milliseconds(one.latency_ms)));
 }
 
-function tool({ name, ok, latency_ms: took }) {
-  return h("li", {}, h("span", { class: ok ? null : "bad" }, name.replaceAll("_", " "), ok ? null : " (failed)"), h("span", {}, took === null ? "" : milliseconds(took)));
+const OUTCOMES = { done: "", failed: " (failed)", unknown: " (outcome unknown)", reserved: " (waiting)", running: " (running)" };
+
+function tool({ name, state, latency_ms: took }) {
+  const bad = state === "failed" || state === "unknown";
+  return h("li", {}, h("span", { class: bad ? "bad" : null }, name.replaceAll("_", " "), OUTCOMES[state]), h("span", {}, took === null ? "" : milliseconds(took)));
 }
 
 function cited({ number, title, locator }) {

@@ -1,0 +1,155 @@
+"""`parlour attention`, `parlour redrive` and `parlour cancel`, against the real API."""
+
+import json
+from collections.abc import Callable
+
+import pytest
+from fastapi.testclient import TestClient
+
+from tests.integration.api.conftest import Feed, Queues, Sent, key
+from tests.integration.api.trouble import Trouble
+from tests.integration.cli.test_commands import Parlour, configured, parlour, programs
+
+__all__ = ["configured", "parlour", "programs"]
+
+type Output = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def trouble(feed: Feed) -> Trouble:
+    """Troubles of a visitor of acme's."""
+    return Trouble(feed.database, feed.tenant_id, feed.session_id, feed.now)
+
+
+@pytest.fixture
+def says(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """What the person at the terminal types when asked."""
+    return lambda line: monkeypatch.setattr("typer.confirm", lambda _question: line == "y")
+
+
+def test_when_all_is_well_that_is_said(parlour: Parlour, acme: str, capsys: Output) -> None:
+    assert parlour("attention") == 0
+    assert capsys.readouterr().out == "all is well: nothing needs a person\n"
+
+
+def test_what_needs_a_person_is_listed(parlour: Parlour, trouble: Trouble, capsys: Output) -> None:
+    items = [trouble.call(), trouble.send(), trouble.turn()]
+    assert parlour("attention") == 0
+    told = capsys.readouterr().out
+    for text in (
+        *map(str, items),
+        "book_crane",
+        '"crane":"TC-2"',
+        "…0001",
+        "The crane is booked.",
+        "When is the pour?",
+    ):
+        assert text in told
+    assert parlour("attention", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["counts"]["total"] == 3
+
+
+def test_each_kind_is_settled_by_an_end_of_its_id(
+    parlour: Parlour, trouble: Trouble, queues: Queues, capsys: Output
+) -> None:
+    done, again, there, gone, dull, turn = (
+        trouble.call(), trouble.call(), trouble.send(), trouble.send(), trouble.send("held"), trouble.turn()
+    )  # fmt: skip
+    assert parlour("attention", "done", str(done)) == 0
+    assert parlour("attention", "run-again", str(again)[-8:]) == 0
+    assert parlour("attention", "arrived", str(there)[-12:].upper()) == 0
+    assert parlour("attention", "send-again", str(gone)[-8:]) == 0
+    assert parlour("attention", "dismiss", str(dull)[-8:]) == 0
+    assert parlour("attention", "dismiss", str(turn)) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "The agent is told that this was done, and the conversation goes on.",
+        "It is run again now.",
+        "It counts as sent.",
+        "It is sent again now.",
+        "It is let be, and not sent.",
+        "It is let be, and stays unanswered.",
+    ]
+    assert (len(queues.tools.messages), len(queues.outbox.messages)) == (1, 1)
+    assert parlour("attention", "done", str(done)) == 1, "it is not listed any more"
+    assert "nothing that needs a person has that id" in capsys.readouterr().err
+
+
+def test_an_id_that_could_be_two_or_none_is_refused(parlour: Parlour, trouble: Trouble, capsys: Output) -> None:
+    began = trouble.at
+    one = trouble.call()
+    trouble.at = began  # ids begin with the time
+    other = trouble.call()
+    assert str(one)[:8] == str(other)[:8]
+    assert parlour("attention", "done", str(one)[:8]) == 2
+    assert "2 ids look like that" in capsys.readouterr().err
+    assert parlour("attention", "done", str(one)[-7:]) == 2
+    assert "at least 8 characters" in capsys.readouterr().err
+    assert parlour("attention", "arrived", str(one)) == 1, "a tool call does not arrive"
+    assert parlour("attention", "done") == 2
+
+
+def test_without_an_option_redrive_shows_what_it_could_do(
+    parlour: Parlour, client: TestClient, trouble: Trouble, queues: Queues, capsys: Output
+) -> None:
+    queues.dead["outbox"].amount = 12
+    turn = trouble.turn()
+    assert parlour("redrive") == 0
+    told = capsys.readouterr().out
+    assert str(turn) in told
+    assert "outbox" in told
+    assert "12" in told
+    viewer = key(client, "acme", "viewer")["Authorization"].removeprefix("Bearer ")
+    assert parlour("--key", viewer, "redrive") == 0
+    shown = capsys.readouterr()
+    assert str(turn) in shown.out
+    assert "operator's key only" in shown.err
+
+
+def test_one_turn_is_redriven(parlour: Parlour, trouble: Trouble, queue: Sent, capsys: Output) -> None:
+    turn = trouble.turn()
+    assert parlour("redrive", "--turn", str(turn)[-8:]) == 0
+    assert capsys.readouterr().out == "It is answered now.\n"
+    assert len(queue.messages) == 1
+    assert parlour("redrive", "--turn", str(turn)[-8:]) == 1
+
+
+def test_all_turns_are_redriven_once_somebody_agreed(
+    parlour: Parlour, trouble: Trouble, queue: Sent, says: Callable[[str], None], capsys: Output
+) -> None:
+    for _ in range(3):
+        trouble.turn()
+    says("n")
+    assert parlour("redrive", "--all") == 1
+    assert queue.messages == []
+    says("y")
+    assert parlour("redrive", "--all") == 0
+    assert "3 of 3 failed turns will be answered" in capsys.readouterr().out
+    assert parlour("redrive", "--all") == 0
+    assert "no turn failed" in capsys.readouterr().out
+
+
+def test_dead_letters_are_moved_once_somebody_agreed(
+    parlour: Parlour, acme: str, queues: Queues, says: Callable[[str], None], capsys: Output
+) -> None:
+    queues.dead["turns-web"].amount = 120
+    says("n")
+    assert parlour("redrive", "--queue", "turns-web") == 1
+    assert parlour("redrive", "--queue", "turns-web", "--yes") == 0
+    assert "turns-web: 100 moved, 20 left" in capsys.readouterr().out
+    assert parlour("redrive", "--queue", "tools") == 0
+    assert "no dead letters" in capsys.readouterr().out
+
+
+def test_a_redrive_that_is_not_understood_is_status_2(parlour: Parlour, acme: str, capsys: Output) -> None:
+    assert parlour("redrive", "--queue", "wakeups") == 2
+    assert "use one of intake, turns-messaging" in capsys.readouterr().err
+    assert parlour("redrive", "--all", "--queue", "tools") == 2
+    assert parlour("redrive", "--queue", "tools", "--most", "0") == 2
+
+
+def test_a_heavy_call_is_cancelled(parlour: Parlour, trouble: Trouble, capsys: Output) -> None:
+    call = trouble.call("reserved", heavy=True)
+    assert parlour("cancel", str(call)) == 0
+    assert capsys.readouterr().out == "It is cancelled.\n"
+    assert parlour("cancel", str(call)) == 1
+    assert parlour("cancel", "nonsense") == 2
