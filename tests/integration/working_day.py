@@ -4,11 +4,14 @@ from datetime import timedelta
 from pathlib import Path
 from uuid import UUID
 
+import httpx2
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from local.issuer import Issuer
 from parlour.channels import outbox
+from parlour.channels.envelope import Media
+from parlour.channels.media import MediaKeeper
 from parlour.channels.send import ChannelProvider, Outgoing, Sent, send
 from parlour.infra.errors import DeliveryUnknown, LeaseHeld, ProviderRejected
 from parlour.infra.ids import uuid7
@@ -41,6 +44,23 @@ class Lost:
 
     def deliver(self, outgoing: Outgoing, /) -> str:
         raise DeliveryUnknown(f"no answer for {len(outgoing.text)} characters")
+
+
+class Shelf:
+    """Keeps every file."""
+
+    bucket = "media"
+
+    def put(self, key: str, data: bytes, content_type: str, /) -> None:
+        assert key.startswith("tenant/")
+        assert (len(data), content_type) == (8, "image/png")
+
+
+class Safe:
+    """Knows every secret."""
+
+    def get(self, reference: str, /) -> str:
+        return f"value of {reference}"
 
 
 class Refusing:
@@ -150,6 +170,7 @@ def conversation_on_whatsapp(desk: Desk) -> None:
     with desk.database.transaction(principal) as tx:
         (waiting,) = outbox.unsent(tx, session_id=session)
     assert sending(desk, Refusing(), waiting.id).state == "failed"
+    a_photo_is_kept(desk)
     replies_that_need_a_person(desk, session)
 
 
@@ -162,13 +183,15 @@ def sending(desk: Desk, provider: ChannelProvider, outbox_id: UUID) -> Sent:
 def replies_that_need_a_person(desk: Desk, session_id: UUID) -> None:
     """One is settled by the provider's callback, one by a person in each way; news overtake a third."""
     principal = system(desk.tenant_id)
-    for number, how in enumerate(("arrived", "send_again", "dismiss", "callback")):
+    for number, how in enumerate(("arrived", "send_again", "dismiss", "callback", "left")):
         desk.write("And the crane?", f"stuck-{number}")
         desk.model.script = [says(f"On Monday, {how}.")]
         desk.run()
         with desk.database.transaction(principal) as tx:
-            (unsent,) = outbox.unsent(tx, session_id=session_id)
+            (*_, unsent) = outbox.unsent(tx, session_id=session_id)
         assert sending(desk, Lost(), unsent.id).state == "unknown"
+        if how == "left":
+            continue
         if how == "callback":
             told = {"callback": f"{unsent.id}:1"}
             desk.write("", "wamid.1", kind="status", status="delivered", metadata=told)
@@ -180,6 +203,18 @@ def replies_that_need_a_person(desk: Desk, session_id: UUID) -> None:
         if again:
             desk.write("", f"taken:{unsent.id}", kind="status", status="delivered")
             assert sending(desk, Phone(), again.id).state == "sent"
+
+
+def a_photo_is_kept(desk: Desk) -> None:
+    """Fetched from the provider once the message is stored, and noted with it."""
+    photo = httpx2.ByteStream(b"\x89PNG\r\n\x1a\n")
+    client = httpx2.Client(transport=httpx2.MockTransport(lambda _: httpx2.Response(200, stream=photo)))
+    media = MediaKeeper(client, Shelf(), Safe(), "https://graph.facebook.com")
+    desk.write("", "photo", kind="media", media=Media("image", "https://filemanager.gupshup.io/photo"))
+    ((message_id,),) = desk.rows("SELECT id FROM messages WHERE provider_message_id = 'gupshup:photo'")
+    assert media.keep(system(desk.tenant_id), desk.database, UUID(str(message_id)), lambda: 60.0, desk.clock())
+    desk.model.script = [says("A crack, as far as I can see.")]
+    desk.run()
 
 
 def conversation_on_the_web(desk: Desk) -> None:
