@@ -36,7 +36,7 @@ class Phone:
     """Takes every message."""
 
     def deliver(self, outgoing: Outgoing, /) -> str:
-        return f"taken:{len(outgoing.text)}"
+        return f"taken:{outgoing.callback}"
 
 
 class Lost:
@@ -201,7 +201,7 @@ def replies_that_need_a_person(desk: Desk, session_id: UUID) -> None:
             assert outbox.needing_a_person(desk.admin, tx, 10)
             again = outbox.resolve(desk.admin, tx, unsent.id, how, desk.clock())  # type: ignore[arg-type]
         if again:
-            desk.write("", f"taken:{unsent.id}", kind="status", status="delivered")
+            desk.write("", f"taken:{unsent.id}:1", kind="status", status="delivered")
             assert sending(desk, Phone(), again.id).state == "sent"
 
 
