@@ -20,6 +20,9 @@ CONTACT = "Asha"
 SECRET = f"parlour/tenants/{TENANT}/gupshup"
 """The name that the pack refers to its WhatsApp provider's key by."""
 
+OFFICE = "office.northbank.example"
+"""The host that the pack's tools call; on a laptop `local/office.py` answers for it."""
+
 _SECONDS = 120.0
 
 

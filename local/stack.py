@@ -48,6 +48,7 @@ class Addresses:
     webhook: str
     phone: str
     issuer: str
+    office: str
     emulator: str
 
 
@@ -107,7 +108,7 @@ class _Start:
         say = self._progress.detail
         with self._progress.step("database (PostgreSQL 16, pgvector)"):
             cluster = self._database()
-        servers = [self._embeddings(), self._issuer()]
+        servers = [self._embeddings(), self._issuer(), self._office()]
         with self._progress.step("AWS emulator"):
             endpoint = emulator.start(self._processes, self._ports.emulator, self._folder)
         with self._progress.step("functions and layers (sam build)"):
@@ -116,7 +117,7 @@ class _Start:
             deployed = deployment.deploy(endpoint, built, self._parameters(cluster), self._folder, say)
             self._store_provider_key(endpoint)
         addresses = self._addresses(deployed)
-        with self._progress.step("embeddings, sign-in, phone, console"):
+        with self._progress.step("embeddings, sign-in, site office, phone, console"):
             self._await([*servers, self._phone(addresses), self._console(deployed, addresses)])
         with self._progress.step(f"example pack ({example.PACK.name})"):
             self._example(addresses)
@@ -137,11 +138,14 @@ class _Start:
         return {
             "DatabaseSecretValue": _credentials(cluster, APP, keys.app_password),
             "OwnerSecretValue": _credentials(cluster, OWNER, keys.owner_password),
-            "WebhookSecretValue": json.dumps({"gupshup_tokens": [keys.webhook_token]}),
+            "WebhookSecretValue": _webhook_secret(keys),
             "ModelSecretValue": json.dumps({"anthropic_api_key": options.anthropic_key}),
             "TokenSecretValue": keys.token_secret,
             "OperatorSecretValue": keys.operator_key,
             "GupshupBaseUrl": _here(self._ports.phone),
+            "WhatsappBaseUrl": _here(self._ports.phone),
+            "PrivateToolHosts": f"{example.OFFICE}={_here(self._ports.office)}",
+            "PublicUrl": _here(self._ports.console),
             "EmbeddingUrl": f"{_here(self._ports.embeddings)}/v1",
             "EmbeddingModel": EMBEDDING_MODEL,
             "EmbeddingDimensions": str(EMBEDDING_DIMENSIONS),
@@ -164,6 +168,7 @@ class _Start:
             webhook=f"{deployed.api_url}/webhooks/gupshup/{self._keys.webhook_token}",
             phone=_here(self._ports.phone),
             issuer=_here(self._ports.issuer),
+            office=_here(self._ports.office),
             emulator=deployed.endpoint,
         )
 
@@ -173,6 +178,9 @@ class _Start:
     def _issuer(self) -> Server:
         key = ("--key", str(self._folder / "issuer.pem"))
         return serve(self._processes, "issuer", self._ports.issuer, "/jwks.json", *key, environment=self._plain)
+
+    def _office(self) -> Server:
+        return serve(self._processes, "office", self._ports.office, "/done", environment=self._plain)
 
     def _phone(self, addresses: Addresses) -> Server:
         callback = ("--callback", addresses.webhook)
@@ -211,6 +219,16 @@ def _credentials(cluster: Cluster, role: str, password: str) -> str:
     parameters = cluster.parameters(_DATABASE, role, password)
     return json.dumps(
         {"username": role, "password": password, "host": parameters["host"], "dbname": parameters["dbname"]}
+    )
+
+
+def _webhook_secret(keys: Keys) -> str:
+    return json.dumps(
+        {
+            "gupshup_tokens": [keys.webhook_token],
+            "whatsapp_app_secrets": [keys.whatsapp_app_secret],
+            "whatsapp_verify_tokens": [keys.whatsapp_verify_token],
+        }
     )
 
 

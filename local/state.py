@@ -29,6 +29,7 @@ class Ports:
     phone: int = 8702
     embeddings: int = 8703
     issuer: int = 8704
+    office: int = 8705
 
     def check(self) -> None:
         """StackProblem naming the first port that somebody else is using."""
@@ -73,6 +74,8 @@ class Keys:
     operator_key: str
     token_secret: str
     gupshup_key: str
+    whatsapp_app_secret: str
+    whatsapp_verify_token: str
 
 
 def keys(folder: Path) -> Keys:

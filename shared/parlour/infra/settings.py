@@ -47,7 +47,8 @@ class ToolSettings(Settings):
     """What tools may reach besides public hosts that their tenant lists."""
 
     private_tool_hosts: str = Field(
-        default="", description="host or host:port, comma-separated, that may be private or plain http"
+        default="",
+        description="host, host:port or host=http://other:port, comma-separated, that may be private or plain http",
     )
 
 

@@ -74,7 +74,8 @@ def handler(told: Office) -> type[BaseHTTPRequestHandler]:
             with suppress(OSError):
                 self._send()
 
-        do_GET = do_POST
+        def do_GET(self) -> None:
+            self.do_POST()
 
         def _send(self) -> None:
             pieces = [told.body[i : i + 1] for i in range(len(told.body))] if told.drip else [told.body]
