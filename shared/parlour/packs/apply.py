@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 from uuid import UUID
 
 from parlour.context import tokens
@@ -16,6 +17,7 @@ from parlour.knowledge.documents import prepare_documents, write_documents
 from parlour.knowledge.edges import write_edges
 from parlour.knowledge.embed import Embedder, embed_texts, space
 from parlour.knowledge.entities import prepare_entities, write_entities
+from parlour.models import spend
 from parlour.packs import built_in, drafts, plan, store, weigh
 from parlour.packs.format import LEVELS, Pack
 from parlour.packs.plan import Kind, Plan
@@ -137,10 +139,20 @@ def _write_tenant(principal: Principal, tx: Transaction, pack: Pack, now: dateti
     _check_tenant(principal, pack, tenant)
     if tenant is None:
         slug = pack.tenant.slug
-        tenants.create(principal, tx, slug=slug, display_name=name, settings={}, now=now, new_id=new_id)
+        settings = drafts.settings(pack, {})
+        tenants.create(principal, tx, slug=slug, display_name=name, settings=settings, now=now, new_id=new_id)
+        _write_cap(principal, tx, pack, now)
         return Tally(created=1)
-    changed = tenants.update(principal, tx, display_name=name, settings=tenant.settings, now=now, new_id=new_id)
+    settings = drafts.settings(pack, tenant.settings)
+    changed = tenants.update(principal, tx, display_name=name, settings=settings, now=now, new_id=new_id)
+    changed = _write_cap(principal, tx, pack, now) or changed
     return Tally(changed=1) if changed else Tally(unchanged=1)
+
+
+def _write_cap(principal: Principal, tx: Transaction, pack: Pack, now: datetime) -> bool:
+    """A pack that says nothing of a cap leaves it to whoever set it last."""
+    cap = pack.tenant.daily_cap_usd
+    return cap is not None and spend.set_cap(principal, tx, Decimal(str(cap)), now)
 
 
 def _write_configuration(

@@ -1,6 +1,7 @@
 """A tenant's configuration and knowledge as the files of a pack."""
 
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from itertools import groupby
 
 from parlour.infra.errors import NotFound
@@ -9,7 +10,9 @@ from parlour.infra.postgres import Database
 from parlour.knowledge.documents import DocumentDraft, read_documents
 from parlour.knowledge.edges import EdgeDraft, read_edges
 from parlour.knowledge.entities import EntityDraft, EntityKey, read_entities
+from parlour.models import spend
 from parlour.packs import explain, front_matter, store
+from parlour.packs.drafts import TOOL_HOSTS
 from parlour.packs.emit import emit
 from parlour.packs.format import Agent, Binding, DocumentHeader, EntityType, Human, Part, Record, Team, Tenant, Tool
 from parlour.packs.forms import from_row, said
@@ -42,18 +45,23 @@ def export(principal: Principal, database: Database) -> dict[str, str]:
         tenant = tenants.get(tx)
         if tenant is None:
             raise NotFound(f"there is no tenant {principal.tenant_id}")
+        cap = spend.own_cap(tx)
         configuration = list(store.configuration(tx).values())
         entities, edges = read_entities(principal, tx), read_edges(principal, tx)
         documents = read_documents(principal, tx)
     shown = {one.key for one in entities}
-    files = {TENANT: _tenant(tenant, configuration), **_configuration(configuration), **_entities(entities, edges)}
+    files = {TENANT: _tenant(tenant, cap, configuration), **_configuration(configuration), **_entities(entities, edges)}
     files |= {f"documents/{one.key}": _document(one) for one in documents if one.entity is None or one.entity in shown}
     return dict(sorted(files.items()))
 
 
-def _tenant(tenant: tenants.Tenant, configuration: Sequence[Stored]) -> str:
+def _tenant(tenant: tenants.Tenant, cap: Decimal | None, configuration: Sequence[Stored]) -> str:
     secrets = {one.name: one.config["reference"] for one in configuration if one.kind == "secret"}
-    return _file(Tenant, TENANT, {"slug": tenant.slug, "display_name": tenant.display_name, "secrets": {**secrets}})
+    row: JsonObject = {"slug": tenant.slug, "display_name": tenant.display_name, "secrets": {**secrets}}
+    row["tool_hosts"] = tenant.settings.get(TOOL_HOSTS, [])
+    if cap is not None:
+        row["daily_cap_usd"] = float(cap)
+    return _file(Tenant, TENANT, row)
 
 
 def _configuration(configuration: Sequence[Stored]) -> dict[str, str]:
