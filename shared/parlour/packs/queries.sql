@@ -25,7 +25,8 @@ SELECT 'agent', id, slug, version, jsonb_build_object(
 UNION ALL
 SELECT 'tool', id, name, version, jsonb_build_object(
            'description', description, 'schema', schema, 'endpoint', endpoint, 'auth', auth, 'writes', writes,
-           'idempotent', idempotent, 'heavy', heavy, 'needs_approval', needs_approval)
+           'idempotent', idempotent, 'heavy', heavy, 'needs_approval', needs_approval, 'lookup', lookup,
+           'timeout_seconds', timeout_seconds)
   FROM tools
 UNION ALL
 SELECT 'entity_type', id, key, version, jsonb_build_object(
@@ -89,13 +90,14 @@ ON CONFLICT (tenant_id, slug) DO UPDATE
 -- name: put_tool
 -- A tool as a pack has it, under its next version.
 INSERT INTO tools (tenant_id, id, name, description, schema, endpoint, auth, writes, idempotent, heavy, needs_approval,
-                   version, created_at, updated_at)
+                   lookup, timeout_seconds, version, created_at, updated_at)
 VALUES (current_tenant(), %(id)s, %(name)s, %(description)s, %(schema)s, %(endpoint)s, %(auth)s, %(writes)s,
-        %(idempotent)s, %(heavy)s, %(needs_approval)s, %(version)s, %(now)s, %(now)s)
+        %(idempotent)s, %(heavy)s, %(needs_approval)s, %(lookup)s, %(timeout_seconds)s, %(version)s, %(now)s, %(now)s)
 ON CONFLICT (tenant_id, name) DO UPDATE
    SET description = excluded.description, schema = excluded.schema, endpoint = excluded.endpoint,
        auth = excluded.auth, writes = excluded.writes, idempotent = excluded.idempotent, heavy = excluded.heavy,
-       needs_approval = excluded.needs_approval, version = excluded.version, updated_at = excluded.updated_at;
+       needs_approval = excluded.needs_approval, lookup = excluded.lookup,
+       timeout_seconds = excluded.timeout_seconds, version = excluded.version, updated_at = excluded.updated_at;
 
 -- name: put_entity_type
 -- An entity type as a pack has it, under its next version.

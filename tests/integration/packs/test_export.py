@@ -75,6 +75,26 @@ def test_an_export_moves_to_another_deployment_unchanged(
     assert export(elsewhere, cluster_copy) == files
 
 
+def test_a_tool_that_writes_elsewhere_comes_back_as_it_was(
+    apply_pack: Apply, database: Database, operator: Principal
+) -> None:
+    hosts = "tool_hosts:\n- orders.example.com\n- orders.example.com:8443\n"
+    tool = (
+        "description: Orders material.\nschema:\n  type: object\n"
+        "endpoint: https://orders.example.com/order\nwrites: true\nheavy: true\n"
+        "lookup: https://orders.example.com:8443/orders/{key}\ntimeout_seconds: 86400\n"
+    )
+    apply_pack(SMALL | {"tenant.yaml": SMALL["tenant.yaml"] + hosts, "tools/order.yaml": tool})
+
+    given_back = export(operator, database)
+
+    assert given_back["tenant.yaml"].endswith(hosts)
+    assert given_back["tools/order.yaml"] == tool
+    assert not apply_pack(given_back).changed
+    apply_pack(SMALL)
+    assert "tool_hosts" not in export(operator, database)["tenant.yaml"]
+
+
 AWKWARD = (
     'yes: "no" # not a comment\n\n  indented, trailing \n- x: [1, {2\n\ttab, ünï, क्रेन, 🏗️, \u2028, and a % sign\n'
     "...\n---\n!!tag &a *b"

@@ -12,7 +12,7 @@ from local.state import Ports, check_space, free_ports, keys, only_one, ports_fr
 def test_keys_are_made_once_and_are_their_owners_only(tmp_path: Path) -> None:
     first = keys(tmp_path)
     assert keys(tmp_path) == first
-    assert len(set(first.__class__.__dataclass_fields__)) == 6
+    assert len(set(first.__class__.__dataclass_fields__)) == 8
     assert (tmp_path / "secrets.json").stat().st_mode & 0o777 == 0o600
 
 
