@@ -1,7 +1,9 @@
-"""A phone on this machine: a small server that plays Gupshup's send API and keeps what it received.
+"""A phone on this machine: a small server that plays Gupshup's and Meta's send APIs and keeps what it received.
 
-Like the provider it takes a form, answers 202 with an id, and reports `enqueued`, `sent` and `delivered`
-to the webhook afterwards. `python -m local.phone --port 8702 --callback URL` runs it.
+Like the providers it answers with an id, and reports to the webhook afterwards what became of the message: to the one
+that the message's provider has, signed where that is Meta. It also serves Meta's media, and can be told to misbehave:
+`POST /behaviour {"next": "hang_up"}` takes the next message and hangs up instead of answering, `"slow"` with `seconds`
+answers late. `python -m local.phone --port 8702 --callback URL` runs it.
 """
 
 import argparse
@@ -13,21 +15,26 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Annotated
+from functools import partial
+from typing import Annotated, Any
 from urllib.parse import parse_qs
 
 import httpx2
 import uvicorn
-from fastapi import BackgroundTasks, FastAPI, Header, Request
-from fastapi.responses import JSONResponse, Response
+from fastapi import Body, Depends, FastAPI, Header, Request
+from fastapi.responses import JSONResponse, Response, StreamingResponse
+from starlette.background import BackgroundTask
 
-from local import gupshup
+from local import gupshup, meta
 from parlour.infra.jsonable import JsonObject
+
+PHOTO = b"\x89PNG\r\n\x1a\n" + bytes(64)
+"""What everybody's photo looks like here."""
 
 _KEPT = 5_000
 """How many messages are remembered; the oldest fall out."""
 
-_REPORTED = ("enqueued", "sent", "delivered")
+_REPORTED = {"gupshup": ("enqueued", "sent", "delivered"), "whatsapp_cloud": ("sent", "delivered")}
 _BETWEEN_SECONDS = 0.3
 """From one report to the next. The provider takes its time as well: a report that overtook the answer to the send
 call would be about a message that nobody knows yet."""
@@ -39,6 +46,7 @@ class Received:
 
     sender   our number, as the send API was told; recipient: the phone's number, E.164.
     status   submitted, then what was last reported to the webhook.
+    provider gupshup or whatsapp_cloud; app is then the phone number's id, and callback what was given along.
     """
 
     id: str
@@ -49,6 +57,8 @@ class Received:
     kind: str
     text: str
     status: str = "submitted"
+    provider: str = "gupshup"
+    callback: str = ""
 
     def to_json(self) -> JsonObject:
         return {
@@ -60,6 +70,7 @@ class Received:
             "type": self.kind,
             "text": self.text,
             "status": self.status,
+            "provider": self.provider,
         }
 
 
@@ -80,7 +91,7 @@ class Phone:
 
     def receive(self, form: dict[str, str]) -> Received:
         """Keep what the send API was given; KeyError or ValueError when a field is missing or not readable."""
-        content = _content(form["message"])
+        content = _template(form["template"]) if "template" in form else _content(form["message"])
         message = Received(
             id=str(uuid.uuid4()),
             at=self._clock(),
@@ -90,6 +101,25 @@ class Phone:
             kind=str(content.get("type", "text")),
             text=str(content.get("text") or content.get("caption") or ""),
         )
+        return self._keep(message)
+
+    def receive_from_meta(self, phone_number_id: str, body: JsonObject) -> Received:
+        """The same for Meta's send API; KeyError when a field is missing."""
+        kind = str(body["type"])
+        message = Received(
+            id=f"wamid.{uuid.uuid4().hex}",
+            at=self._clock(),
+            app=phone_number_id,
+            sender=phone_number_id,
+            recipient="+" + str(body["to"]).removeprefix("+"),
+            kind=kind,
+            text=_words(kind, body),
+            provider="whatsapp_cloud",
+            callback=str(body.get("biz_opaque_callback_data", "")),
+        )
+        return self._keep(message)
+
+    def _keep(self, message: Received) -> Received:
         with self._lock:
             self._messages.append(message)
         return message
@@ -105,20 +135,23 @@ class Phone:
             self._messages.clear()
 
     def confirm(self, message: Received) -> None:
-        """Tell the webhook that the message was enqueued, sent and delivered."""
+        """Tell the webhook that the message was (at Gupshup) enqueued, sent and delivered."""
         phone_id = f"wamid.{uuid.uuid4().hex}"
-        for kind in _REPORTED:
+        for kind in _REPORTED[message.provider]:
             self._wait(_BETWEEN_SECONDS)
-            event = gupshup.message_event(
-                app=message.app,
-                kind=kind,
-                provider_id=message.id,
-                phone_id=phone_id,
-                to=message.recipient.removeprefix("+"),
-                now=self._clock(),
-            )
-            self._report(event)
+            self._report(self._event(message, kind, phone_id))
             self._mark(message.id, kind)
+
+    def _event(self, message: Received, kind: str, phone_id: str) -> JsonObject:
+        to, now = message.recipient.removeprefix("+"), self._clock()
+        if message.provider == "gupshup":
+            return gupshup.message_event(
+                app=message.app, kind=kind, provider_id=message.id, phone_id=phone_id, to=to, now=now
+            )
+        told = meta.status(
+            phone_number_id=message.app, kind=kind, message_id=message.id, to=to, callback=message.callback, now=now
+        )
+        return meta.webhook(told)
 
     def _mark(self, message_id: str, status: str) -> None:
         with self._lock:
@@ -127,20 +160,41 @@ class Phone:
                     self._messages[index] = replace(message, status=status)
 
 
-def build(phone: Phone) -> FastAPI:
-    """The provider's send API, and the few routes with which the console and the tests look at the phone."""
-    app = FastAPI(title="Phone", docs_url=None, redoc_url=None)
+class Behaviour:
+    """How the next message that comes is answered; everything after it as usual."""
 
-    @app.post("/wa/api/v1/msg")
-    async def send(request: Request, tasks: BackgroundTasks, apikey: Annotated[str, Header()] = "") -> Response:
-        if not apikey:
-            return _refusal(401, "Portal User Not Found With APIKey")
-        try:
-            message = phone.receive(_form(await request.body()))
-        except (KeyError, ValueError) as error:
-            return _refusal(400, f"Invalid request: {error}")
-        tasks.add_task(phone.confirm, message)
-        return JSONResponse({"status": "submitted", "messageId": message.id}, status_code=202)
+    def __init__(self) -> None:
+        self._next: JsonObject = {}
+
+    def be(self, said: JsonObject) -> None:
+        """`{"next": "hang_up"}` or `{"next": "slow", "seconds": 20}`."""
+        self._next = said
+
+    def answer(self, body: JsonObject, status: int, report: Callable[[], None]) -> Response:
+        """The answer to a message that was taken, or what the next one is to get instead.
+
+        `report` tells what becomes of it: after the answer, or meanwhile where the answer is late or never comes.
+        """
+        said, self._next = self._next, {}
+        if not said:
+            return JSONResponse(body, status, background=BackgroundTask(report))
+        threading.Thread(target=report, daemon=True).start()
+        if said.get("next") == "hang_up":
+            return StreamingResponse(iter(()), status, headers={"content-length": "64"})  # and nothing of it comes
+        time.sleep(float(str(said.get("seconds", 15))))
+        return JSONResponse(body, status)
+
+
+def build(phone: Phone, behaviour: Behaviour | None = None) -> FastAPI:
+    """The providers' APIs, and the few routes with which the console and the tests look at the phone."""
+    app = FastAPI(title="Phone", docs_url=None, redoc_url=None)
+    manners = behaviour or Behaviour()
+    _add_gupshup(app, phone, manners)
+    _add_meta(app, phone, manners)
+
+    @app.post("/behaviour", status_code=204)
+    def behave(said: Annotated[dict[str, Any], Body()]) -> None:
+        manners.be(said)
 
     @app.get("/messages")
     def read(to: str = "") -> JsonObject:
@@ -153,24 +207,93 @@ def build(phone: Phone) -> FastAPI:
     return app
 
 
+def _add_gupshup(app: FastAPI, phone: Phone, manners: Behaviour) -> None:
+    @app.post("/wa/api/v1/msg")
+    @app.post("/wa/api/v1/template/msg")
+    def send(content: Annotated[bytes, Depends(_raw)], apikey: Annotated[str, Header()] = "") -> Response:
+        if not apikey:
+            return _refusal(401, "Portal User Not Found With APIKey")
+        try:
+            message = phone.receive(_form(content))
+        except (KeyError, ValueError) as error:
+            return _refusal(400, f"Invalid request: {error}")
+        answer: JsonObject = {"status": "submitted", "messageId": message.id}
+        return manners.answer(answer, 202, partial(phone.confirm, message))
+
+
+def _add_meta(app: FastAPI, phone: Phone, manners: Behaviour) -> None:
+    @app.post("/{version}/{phone_number_id}/messages")
+    def send(
+        phone_number_id: str,
+        body: Annotated[dict[str, Any], Body()],
+        authorization: Annotated[str, Header()] = "",
+    ) -> Response:
+        if not authorization.startswith("Bearer "):
+            return _error(401, 190, "Invalid OAuth access token")
+        try:
+            message = phone.receive_from_meta(phone_number_id, body)
+        except KeyError as error:
+            return _error(400, 100, f"Invalid parameter: {error}")
+        answer: JsonObject = {"messaging_product": "whatsapp", "messages": [{"id": message.id}]}
+        return manners.answer(answer, 200, partial(phone.confirm, message))
+
+    @app.get("/media/{media_id}")
+    def download(authorization: Annotated[str, Header()] = "") -> Response:
+        if not authorization.startswith("Bearer "):
+            return _error(401, 190, "Invalid OAuth access token")
+        return Response(PHOTO, media_type="image/png")
+
+    @app.get("/{version}/{media_id}")
+    def look_up(request: Request, media_id: str, authorization: Annotated[str, Header()] = "") -> Response:
+        if not authorization.startswith("Bearer "):
+            return _error(401, 190, "Invalid OAuth access token")
+        url = str(request.url_for("download", media_id=media_id))
+        return JSONResponse({"url": url, "mime_type": "image/png", "file_size": len(PHOTO), "id": media_id})
+
+
 def main() -> None:
     """Serve one phone until told to stop."""
     parser = argparse.ArgumentParser(description="Play the WhatsApp provider on a laptop.")
     parser.add_argument("--port", type=int, required=True)
-    parser.add_argument("--callback", default="", help="the webhook that status events go to")
+    parser.add_argument("--callback", default="", help="Gupshup's webhook, that status events go to")
+    parser.add_argument("--whatsapp-callback", default="", help="the same for Meta's")
+    parser.add_argument("--whatsapp-secret", default="", help="the app secret that Meta's webhooks are signed with")
     arguments = parser.parse_args()
-    phone = Phone(_poster(arguments.callback), lambda: datetime.now(UTC))
+    phone = Phone(
+        poster(arguments.callback, arguments.whatsapp_callback, arguments.whatsapp_secret), lambda: datetime.now(UTC)
+    )
     uvicorn.run(build(phone), host="127.0.0.1", port=arguments.port, log_level="warning")
 
 
-def _poster(url: str) -> Callable[[JsonObject], None]:
+def poster(gupshup_url: str, meta_url: str, secret: str) -> Callable[[JsonObject], None]:
+    """Sends an event to its provider's webhook, if there is one."""
     client = httpx2.Client(timeout=10)
 
     def post(event: JsonObject) -> None:
-        if url:
-            client.post(url, json=event)
+        if "object" not in event:
+            client.post(gupshup_url, json=event) if gupshup_url else None
+        elif meta_url:
+            body = meta.encode(event)
+            headers = {"content-type": "application/json", meta.SIGNATURE: meta.sign(body, secret)}
+            client.post(meta_url, content=body, headers=headers)
 
     return post
+
+
+async def _raw(request: Request) -> bytes:
+    return await request.body()
+
+
+def _error(status: int, code: int, message: str) -> JSONResponse:
+    return JSONResponse({"error": {"message": message, "type": "OAuthException", "code": code}}, status_code=status)
+
+
+def _words(kind: str, body: JsonObject) -> str:
+    """The text of a text message; a template's parameters."""
+    content: Any = body[kind]
+    if kind != "template":
+        return str(content.get("body", ""))
+    return " ".join(str(one["text"]) for part in content.get("components", []) for one in part["parameters"])
 
 
 def _form(body: bytes) -> dict[str, str]:
@@ -184,6 +307,10 @@ def _content(message: str) -> JsonObject:
     except json.JSONDecodeError:
         return {"type": "text", "text": message}
     return content if isinstance(content, dict) else {"type": "text", "text": message}
+
+
+def _template(template: str) -> JsonObject:
+    return {"type": "template", "text": " ".join(str(one) for one in json.loads(template).get("params", []))}
 
 
 def _refusal(status: int, message: str) -> JSONResponse:
