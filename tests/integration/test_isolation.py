@@ -41,7 +41,8 @@ NAMES_THE_TENANT = {"infra.when_due"}
 
 ASKS_FOR_ONES_OWN = {
     "knowledge.hold_tenant", "packs.lock_tenant", "packs.configuration", "tenancy.tenant", "tenancy.own_routes",
-    "tenancy.acts", "tenancy.versions",
+    "tenancy.acts", "tenancy.versions", "models.spend_today", "models.own_cap",
+    "models.spent_by_day",
 }  # fmt: skip
 """Reads without a parameter that names a row: a neighbour gets its own, and nobody gets nothing."""
 

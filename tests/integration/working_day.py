@@ -1,6 +1,7 @@
 """A working day of one tenant, through the rooms' public functions: everything a named query is for happens once."""
 
 from datetime import timedelta
+from decimal import Decimal
 from pathlib import Path
 from uuid import UUID
 
@@ -13,8 +14,9 @@ from parlour.channels import outbox
 from parlour.channels.envelope import Media
 from parlour.channels.media import MediaKeeper
 from parlour.channels.send import ChannelProvider, Outgoing, Sent, send
-from parlour.infra.errors import DeliveryUnknown, LeaseHeld, ProviderRejected
+from parlour.infra.errors import DeliveryUnknown, LeaseHeld, ProviderRejected, SpendRefused
 from parlour.infra.ids import uuid7
+from parlour.models import costs, spend
 from parlour.packs import folder
 from parlour.packs.apply import apply
 from parlour.packs.export import export
@@ -78,6 +80,7 @@ def play(desk: Desk) -> None:
     conversation_on_the_web(desk)
     a_turn_that_is_resumed(desk)
     work_left_lying(desk)
+    money(desk)
 
 
 def administration(desk: Desk) -> None:
@@ -244,3 +247,22 @@ def a_turn_that_is_resumed(desk: Desk) -> None:
     with pytest.raises(RuntimeError):
         desk.run()
     desk.run()
+
+
+def money(desk: Desk) -> None:
+    """The cap is lowered until a call is refused, model calls are stopped and resumed, and the costs are read."""
+    admin, now = desk.admin, desk.clock()
+    cap, soon = Decimal("0.01"), now + timedelta(minutes=1)
+    with desk.database.transaction(admin) as tx:
+        spend.set_cap(admin, tx, cap, now)
+        assert spend.own_cap(tx) == cap
+        spend.stop(admin, tx, now)
+        spend.resume(admin, tx, now)
+    with pytest.raises(SpendRefused):
+        spend.take(
+            desk.database, admin, reservation_id=uuid7(now), amount=cap * 2, purpose="turn", default_cap=cap,
+            expires_at=soon, now=now,
+        )  # fmt: skip
+    with desk.database.transaction(admin) as tx:
+        assert spend.today(admin, tx, cap, now).warned == 100
+        assert costs.costs(admin, tx, 2, now).usage
