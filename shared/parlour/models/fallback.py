@@ -27,7 +27,7 @@ def ask(
     seconds_left: float,
     sleep: Callable[[float], None],
     jitter: Callable[[float, float], float],
-    admit: Callable[[Choice], None] = lambda _: None,
+    admit: Callable[[Choice], None],
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[AnyPart]:
     """Stream an answer from the first of `choices` that gives one; `request.model` is replaced by the choice's.

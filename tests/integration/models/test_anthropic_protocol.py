@@ -194,7 +194,15 @@ def test_an_overload_is_retried_and_a_broken_answer_taken_back(protocol_server: 
     models = {"anthropic": AnthropicModel(KEY, protocol_server.url)}
 
     parts = list(
-        ask(choices, models, asking(), seconds_left=30, sleep=lambda seconds: None, jitter=lambda low, high: low)
+        ask(
+            choices,
+            models,
+            asking(),
+            seconds_left=30,
+            sleep=lambda _: None,
+            jitter=lambda low, _: low,
+            admit=lambda _: None,
+        )
     )
 
     attempts = [part for part in parts if isinstance(part, Attempt)]

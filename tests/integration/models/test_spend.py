@@ -219,6 +219,14 @@ def test_people_are_told_once_a_day_of_each_threshold(till: Till) -> None:
     assert till.told == [50, 80, 100, 50, 80, 100]
 
 
+def test_people_are_told_when_even_the_first_call_of_a_day_does_not_fit(till: Till) -> None:
+    with pytest.raises(SpendRefused):
+        till.reserve(CAP * 2)
+
+    assert till.told == [50, 80, 100]
+    assert till.today().warned == 100
+
+
 def test_the_switch_refuses_even_what_is_free_until_it_is_turned_back(till: Till) -> None:
     assert till.act(lambda tx: spend.stop(till.operator, tx, till.now))
     assert not till.act(lambda tx: spend.stop(till.operator, tx, till.now))

@@ -1,11 +1,11 @@
 """Retries and fallback, played on scripted models and a clock that only moves when told to."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import pytest
 
-from parlour.infra.errors import ProviderRejected, ProviderUnavailable
+from parlour.infra.errors import ProviderRejected, ProviderUnavailable, SpendRefused
 from parlour.models.fallback import LEAST_SECONDS, ask
 from parlour.models.request import AnyPart, Attempt, Completed, ModelRequest, Part, Reset, TextDelta, Usage
 from parlour.models.route import Choice
@@ -48,11 +48,23 @@ class Scripted:
                 yield step
 
 
-def play(*choices: Choice, clock: Clock, seconds: float = 60.0, **models: Scripted) -> Iterator[AnyPart]:
+def anything(_: Choice) -> None:
+    """Every try is admitted."""
+
+
+def play(
+    *choices: Choice,
+    clock: Clock,
+    seconds: float = 60.0,
+    admit: Callable[[Choice], None] = anything,
+    **models: Scripted,
+) -> Iterator[AnyPart]:
     def middle(low: float, high: float) -> float:
         return (low + high) / 2
 
-    return ask(choices, models, REQUEST, seconds_left=seconds, sleep=clock.sleep, jitter=middle, clock=clock)
+    return ask(
+        choices, models, REQUEST, seconds_left=seconds, sleep=clock.sleep, jitter=middle, admit=admit, clock=clock
+    )
 
 
 def test_an_answer_streams_through_and_says_who_gave_it() -> None:
@@ -189,3 +201,33 @@ def test_other_errors_are_not_swallowed() -> None:
 
     with pytest.raises(ValueError, match="ours"):
         list(play(BIG, clock=clock, claude=claude))
+
+
+def test_every_try_is_admitted_before_it_is_made() -> None:
+    clock = Clock()
+    admitted: list[Choice] = []
+    claude = Scripted("claude", clock, [[ProviderUnavailable("busy")], [ProviderRejected("no")], [DONE]])
+
+    def admit(choice: Choice) -> None:
+        assert len(claude.asked) == len(admitted)
+        admitted.append(choice)
+
+    list(play(BIG, SMALL, clock=clock, admit=admit, claude=claude))
+
+    assert admitted == [BIG, BIG, SMALL]
+
+
+def test_a_try_that_is_not_admitted_ends_the_asking() -> None:
+    clock = Clock()
+    claude = Scripted("claude", clock, [[ProviderUnavailable("busy")]])
+
+    def once(_: Choice) -> None:
+        if claude.asked:
+            raise SpendRefused
+
+    parts = play(BIG, SMALL, clock=clock, admit=once, claude=claude)
+
+    assert next(parts) == Attempt("claude", "big", "unavailable", 0, None, "busy")
+    with pytest.raises(SpendRefused):
+        next(parts)
+    assert len(claude.asked) == 1

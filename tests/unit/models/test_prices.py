@@ -2,9 +2,11 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from parlour.infra import log
-from parlour.models.prices import cost
+from parlour.models.prices import charged, cost, worst_case
 from parlour.models.request import Usage
 
 AT = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
@@ -50,3 +52,46 @@ def test_what_the_list_does_not_know_is_not_called_free_and_logged_once(
     assert cost(provider, model, Usage(1, 1), AT) is None
     assert cost(provider, model, Usage(1, 1), AT) is None
     assert logged == [("model_price_unknown", {"provider": provider, "model": model})]
+
+
+def test_the_worst_case_writes_all_of_the_input_to_the_cache_and_answers_at_length() -> None:
+    assert worst_case("anthropic", "claude-sonnet-5-5", 10_000, 1_000, AT) == Decimal("0.025") + Decimal("0.01")
+
+
+def test_where_writing_to_the_cache_has_no_price_of_its_own_the_input_has() -> None:
+    assert worst_case("gemini", "gemini-2.5-flash", 1_000_000, 0, AT) == Decimal("0.30")
+
+
+@given(
+    model=st.sampled_from(["claude-sonnet-5-5", "claude-sonnet-4-6", "claude-opus-4-1", "no-such-model"]),
+    read=st.tuples(*[st.integers(0, 400_000)] * 3),
+    answer=st.integers(0, 8_000),
+)
+def test_no_usage_within_the_limits_costs_more_than_the_worst_case(
+    model: str, read: tuple[int, int, int], answer: int
+) -> None:
+    usage = Usage(read[0], answer, read[1], read[2])
+
+    assert charged("anthropic", model, usage, AT) <= worst_case("anthropic", model, sum(read), 8_000, AT)
+
+
+def test_a_known_model_is_charged_what_it_costs_and_the_stand_in_nothing() -> None:
+    usage = Usage(1_000, 1_000)
+
+    assert charged("anthropic", "claude-haiku-4-5", usage, AT) == Decimal("0.006")
+    assert charged("offline", "extractive", usage, AT) == worst_case("offline", "extractive", 9, 9, AT) == 0
+
+
+@pytest.mark.parametrize(("provider", "dearest"), [("anthropic", "claude-opus-4-1"), ("nobody", "claude-opus-4-1")])
+def test_an_unknown_model_counts_as_the_dearest_of_its_provider_or_of_all_we_speak_to(
+    provider: str, dearest: str
+) -> None:
+    for usage in (Usage(100_000, 0), Usage(0, 1_000), Usage(0, 0, cache_write_tokens=50_000)):
+        known = cost("anthropic", dearest, usage, AT)
+        assert known is not None
+        assert charged(provider, "no-such-model", usage, AT) >= known
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "bedrock", "gemini", "openai", "elevenlabs", "nobody", ""])
+def test_every_provider_has_a_dearest_model(provider: str) -> None:
+    assert worst_case(provider, "no-such-model", 1_000, 1_000, AT) > 0
