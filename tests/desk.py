@@ -98,6 +98,10 @@ def calls(name: str, call: str = "call_1", **arguments: Json) -> list[JsonObject
     return [{"type": "tool_use", "id": call, "name": name, "input": {**arguments}}]
 
 
+_FLAGS = ("schema", "endpoint", "writes", "idempotent", "heavy", "lookup", "timeout_seconds")
+"""What a test's tool may say otherwise than the example's tool of the same name."""
+
+
 class Clock:
     """Time that passes a millisecond at every look."""
 
@@ -173,14 +177,18 @@ class Desk:
         run(self.services(database), wake or self.wakes()[-1], lambda: 60.0)
 
     def add_tool(self, name: str, builtin: Builtin, **flags: bool | str) -> None:
-        """Give the site's adviser a tool that is a function of the test's; flags are columns of `tools`."""
+        """Give the site's adviser a tool that is a function of the test's; flags are columns of `tools`.
+
+        One of the example's own tools of that name is replaced.
+        """
         self.builtins[name] = builtin
         columns = {"writes": True, **flags}
         self.rows(
             f"INSERT INTO tools (tenant_id, id, name, description, schema, endpoint, created_at, updated_at, "
             f"{', '.join(columns)}) VALUES (current_tenant(), '{uuid7(self.clock())}', '{name}', 'does it', "
             f"""'{{"type": "object"}}', 'python:{name}', now(), now(), """
-            f"{', '.join(repr(value) for value in columns.values())}) RETURNING id"
+            f"{', '.join(repr(value) for value in columns.values())}) ON CONFLICT (tenant_id, name) DO UPDATE SET "
+            f"{', '.join(f'{column} = excluded.{column}' for column in _FLAGS)} RETURNING id"
         )
         self.rows(f"UPDATE agents SET tools = array_append(tools, '{name}') WHERE slug = 'site-adviser' RETURNING id")
 

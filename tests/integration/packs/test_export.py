@@ -78,7 +78,7 @@ def test_an_export_moves_to_another_deployment_unchanged(
 def test_a_tool_that_writes_elsewhere_comes_back_as_it_was(
     apply_pack: Apply, database: Database, operator: Principal
 ) -> None:
-    hosts = "tool_hosts:\n- orders.example.com\n- orders.example.com:8443\n"
+    hosts = "tool_hosts:\n  - orders.example.com\n  - orders.example.com:8443\n"
     tool = (
         "description: Orders material.\nschema:\n  type: object\n"
         "endpoint: https://orders.example.com/order\nwrites: true\nheavy: true\n"
