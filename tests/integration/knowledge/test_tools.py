@@ -14,8 +14,8 @@ from parlour.infra.postgres import Database
 from parlour.knowledge.documents import DocumentDraft
 from parlour.knowledge.embed import Embedder
 from parlour.knowledge.tools import SEARCH_KNOWLEDGE, search_knowledge
-from parlour.tools.result import ToolResult
 from parlour.tools.endpoints import PythonEndpoint
+from parlour.tools.result import ToolResult
 from parlour.tools.run import ToolContext, run_tool
 from tests.integration.knowledge.conftest import LEASE, Library
 
