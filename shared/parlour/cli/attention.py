@@ -196,8 +196,10 @@ def _drawn(found: Mapping[str, Any]) -> Group | str:
         parts += _section("Replies that wait for a decision: arrived | send-again | dismiss", _sends(found["sends"]))
     if found["turns"]:
         parts += _section("Turns that failed: `parlour redrive --turn` | dismiss", _turns(found["turns"]))
-    if found["spend"]["problem"]:
-        parts += [Text(f"\n{drawing.plain(found['spend']['problem'])}", style="bold")]
+    spend = found["spend"]
+    if spend["problem"]:
+        ends = "`parlour cost resume` ends it" if spend["stopped"] else "`parlour cost cap` raises it"
+        parts += [Text(f"\n{drawing.plain(spend['problem'])} {ends}", style="bold")]
     if found["more"]:
         parts += [Text("\nThere is more; it is shown once some of this is settled.", style="dim")]
     return Group(*parts) if parts else "all is well: nothing needs a person"

@@ -49,6 +49,12 @@ def test_what_needs_a_person_is_listed(parlour: Parlour, trouble: Trouble, capsy
     assert json.loads(capsys.readouterr().out)["counts"]["total"] == 3
 
 
+def test_what_ends_a_stop_of_model_calls_is_said(parlour: Parlour, trouble: Trouble, capsys: Output) -> None:
+    trouble.rows("UPDATE tenants SET spend_stopped_at = now() RETURNING tenant_id")
+    assert parlour("attention") == 0
+    assert "`parlour cost resume` ends it" in capsys.readouterr().out
+
+
 def test_each_kind_is_settled_by_an_end_of_its_id(
     parlour: Parlour, trouble: Trouble, queues: Queues, capsys: Output
 ) -> None:

@@ -9,6 +9,12 @@ const IDLE = 10 * 60_000; // nobody touched the page: a database that pauses is 
 
 /** Per list: its path, and what can be done: label, `how`, what confirming says, and the confirming button. */
 const KINDS = {
+  spend: {
+    draw: spending,
+    actions: [
+      { path: "v1/costs/resume", label: "Switch on again", confirm: "From the next message on models are called again, and cost money.", yes: "Switch them on", told: "Model calls are on again.", only: "stopped" },
+    ],
+  },
   tool_calls: {
     path: "tool-calls",
     draw: toolCall,
@@ -92,12 +98,13 @@ export class Attention {
   }
 
   draw(found) {
-    const listed = new Set(Object.keys(KINDS).flatMap((kind) => found[kind].map(({ id }) => id)));
+    const lists = { ...found, spend: spendItems(found.spend) };
+    const listed = new Set(Object.keys(KINDS).flatMap((kind) => lists[kind].map(({ id }) => id)));
     for (const [id, card] of this.cards) if (!listed.has(id) && !card.settled && !card.busy) this.cards.delete(id);
-    for (const kind of Object.keys(KINDS)) for (const item of found[kind]) if (!this.cards.has(item.id)) this.cards.set(item.id, new Card(this, kind, item));
+    for (const kind of Object.keys(KINDS)) for (const item of lists[kind]) if (!this.cards.has(item.id)) this.cards.set(item.id, new Card(this, kind, item));
     const cards = [...this.cards.values()].sort((one, other) => Date.parse(one.item.at) - Date.parse(other.item.at));
     const list = byId("attention-list");
-    const wanted = [spending(found.spend), ...cards.map(({ element }) => element), cards.length || found.spend.problem ? null : blank(), found.more ? more() : null].filter(Boolean);
+    const wanted = [...cards.map(({ element }) => element), cards.length ? null : blank(), found.more ? more() : null].filter(Boolean);
     keep(list, wanted);
     byId("attention-spend").textContent = spent(found.spend);
     this.count(found.counts.total);
@@ -122,7 +129,7 @@ class Card {
     this.foot = h("div", { class: "card-foot" });
     const actions = this.kind.actions.filter(({ only }) => !only || only === item.state);
     this.actions = actions;
-    const see = h("button", { class: "link", type: "button", on: { click: () => list.reveal(item) } }, "Show its turn");
+    const see = item.session_id && h("button", { class: "link", type: "button", on: { click: () => list.reveal(item) } }, "Show its turn");
     this.element = h("article", { class: "card", data: { id: item.id } }, ...this.kind.draw(item), see, this.foot);
     this.offer();
   }
@@ -146,8 +153,9 @@ class Card {
     for (const button of working) button.disabled = true;
     working[0].textContent = "Working…";
     try {
-      const { message } = await this.list.ask("POST", `v1/attention/${this.kind.path}/${this.item.id}`, { how: action.how });
-      this.settle(message);
+      const path = action.path ?? `v1/attention/${this.kind.path}/${this.item.id}`;
+      const { message } = await this.list.ask("POST", path, action.how && { how: action.how });
+      this.settle(action.told ?? message);
     } catch (error) {
       // 409: somebody was quicker; 404: it is gone. Neither is to be tried again.
       if (error.status === 409 || error.status === 404) this.settle(sentence(error.message));
@@ -163,6 +171,13 @@ class Card {
     this.element.classList.add("settled");
     this.foot.replaceChildren(h("p", { class: "result", role: "status" }, message));
   }
+}
+
+/** Spend as an item of the list, first of all; one that changed is another. */
+function spendItems(spend) {
+  if (!spend.problem) return [];
+  const state = spend.stopped ? "stopped" : "reached";
+  return [{ id: `spend-${state}`, at: new Date(0).toISOString(), state, ...spend }];
 }
 
 function toolCall({ tool, arguments: given, at, runs }) {
@@ -194,9 +209,8 @@ function head(what, at) {
   return h("p", { class: "card-head" }, h("span", { class: "tag" }, what), h("time", { datetime: at }, when(at)));
 }
 
-function spending(spend) {
-  if (!spend.problem) return null;
-  return h("article", { class: "card", data: { id: "spend" } }, h("p", { class: "card-head" }, h("span", { class: "tag" }, spend.stopped ? "Model calls are off" : "Daily cap reached")), h("p", { class: "happened" }, spend.problem));
+function spending({ stopped, problem }) {
+  return [h("p", { class: "card-head" }, h("span", { class: "tag" }, stopped ? "Model calls are off" : "Daily cap reached")), h("p", { class: "happened" }, problem)];
 }
 
 function blank() {
@@ -210,7 +224,7 @@ function more() {
 /** The nodes of `wanted` in their order; those that stay are not touched, so that focus and open questions stay too. */
 function keep(list, wanted) {
   const stays = new Map([...list.children].map((child) => [child.dataset.id, child]));
-  const nodes = wanted.map((node) => (["spend", "blank", "more"].includes(node.dataset.id) && stays.get(node.dataset.id)?.textContent === node.textContent ? stays.get(node.dataset.id) : node));
+  const nodes = wanted.map((node) => (["blank", "more"].includes(node.dataset.id) && stays.get(node.dataset.id)?.textContent === node.textContent ? stays.get(node.dataset.id) : node));
   for (const child of [...list.children]) if (!nodes.includes(child)) child.remove();
   nodes.forEach((node, index) => { if (list.children[index] !== node) list.insertBefore(node, list.children[index] ?? null); });
 }

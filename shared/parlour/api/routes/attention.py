@@ -199,9 +199,9 @@ def _spend(today: SpendToday) -> JsonObject:
     reached = today.warned >= _ALL and today.spent * 2 >= today.cap
     problem = ""
     if today.stopped:
-        problem = "Model calls are switched off for this tenant, so everybody is told to come back later."
+        problem = "Model calls are switched off, so everybody is told to come back later."
     elif reached:
-        problem = "Today's cap is reached, so people are told to come back later. It starts anew at midnight UTC."
+        problem = "Today's cap is reached, so people are told to come back later. It starts anew at 0:00 UTC."
     return {
         "spent_usd": f"{today.spent:f}", "reserved_usd": f"{today.reserved:f}", "cap_usd": f"{today.cap:f}",
         "stopped": today.stopped, "reached": reached, "problem": problem,
