@@ -19,6 +19,7 @@ from parlour.infra.postgres import SecondsLeft
 from parlour.infra.settings import OrchestratorSettings, load
 from parlour.models import anthropic, prices
 from parlour.models.anthropic import AnthropicModel
+from parlour.models.bedrock import BedrockClaude
 from parlour.models.offline import OfflineModel
 from parlour.models.request import Model
 from parlour.turns.receive import Wake
@@ -45,7 +46,9 @@ def build_orchestrator() -> Work[JsonObject]:
     )
 
     def orchestrator(body: JsonObject, seconds_left: SecondsLeft) -> None:
-        models = _models(secrets.get(settings.model_secret), settings.anthropic_base_url)
+        models = _models(
+            secrets.get(settings.model_secret), settings.anthropic_base_url, with_bedrock=settings.bedrock_claude
+        )
         run(replace(services, models=models), Wake.from_json(body), seconds_left)
 
     return limited(services.database, settings, orchestrator)
@@ -58,17 +61,20 @@ def preload() -> None:
 
 
 @functools.lru_cache(maxsize=1)
-def _models(secret: str, base_url: str) -> Mapping[str, Model]:
-    """The providers that have a key, and the stand-in; built anew when the secret changes.
+def _models(secret: str, base_url: str, *, with_bedrock: bool) -> Mapping[str, Model]:
+    """The providers that have a key or need none, and the stand-in; built anew when the secret changes.
 
-    The SDK is imported while the database answers.
+    What the first call needs is imported while the database answers.
     """
     try:
         key = json.loads(secret)["anthropic_api_key"]
     except (ValueError, KeyError, TypeError):
         raise Misconfigured('the model secret must be JSON: {"anthropic_api_key": "..."}') from None
     models: dict[str, Model] = {OfflineModel.provider: OfflineModel()}
+    if with_bedrock:
+        models[BedrockClaude.provider] = BedrockClaude(clients.bedrock_streaming())
     if key:
-        threading.Thread(target=preload, daemon=True).start()
         models[AnthropicModel.provider] = AnthropicModel(key, base_url)
+    if key or with_bedrock:
+        threading.Thread(target=preload if key else prices.preload, daemon=True).start()
     return models
