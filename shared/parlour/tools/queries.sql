@@ -110,13 +110,15 @@ INSERT INTO work_due (tenant_id, kind, id, due_at) SELECT tenant_id, 'tool_call'
 ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = excluded.due_at;
 
 -- name: called_back
--- The tool's own late word on a run: it counts as long as that run has not ended, or ended in doubt and nobody has
--- decided since. What was in doubt gets a new token, since its news was told already.
+-- The tool's own late word on a run: it counts as long as that run has not ended, or ended in doubt, also when it was
+-- found overdue by the run after it. What was in doubt gets a new token, since its news was told already.
 WITH ended AS (
     UPDATE tool_calls
        SET state = %(state)s, result = %(result)s, code = %(code)s, finished_at = %(now)s,
            run_token = run_token + (state = 'unknown')::int
-     WHERE id = %(id)s AND run_token = %(run)s AND (state = 'running' OR (state = 'unknown' AND resolved_at IS NULL))
+     WHERE id = %(id)s
+       AND (run_token = %(run)s AND state IN ('running', 'unknown')
+            OR run_token = %(run)s + 1 AND (state, code) IN (('running', 'taken'), ('unknown', 'timed_out')))
     RETURNING tenant_id, id
 ), settled AS (
     DELETE FROM work_due w USING ended e WHERE w.tenant_id = e.tenant_id AND w.kind = 'tool_call' AND w.id = e.id
