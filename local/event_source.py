@@ -1,7 +1,7 @@
 """What Lambda's event source mapping does: messages from an SQS queue to a function, and what is done off the queue."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
@@ -41,6 +41,10 @@ class EventSource:
     def __init__(self, client: "SQSClient", source: Source) -> None:
         self._client = client
         self.source = source
+
+    def patient(self, seconds: float) -> "EventSource":
+        """The same mapping with another limit for its invocations."""
+        return EventSource(self._client, replace(self.source, seconds=seconds, visibility=int(seconds) + 2))
 
     def receive(self, most: int | None = None) -> list[dict[str, Any]]:
         """Up to a batch of messages, as Lambda's records; none when the queue has none to give."""

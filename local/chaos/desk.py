@@ -1,4 +1,4 @@
-"""The pack that chaos is made with: the example's site desk without its documents, and tools that reach the office."""
+"""The pack that chaos is made with: the example's site desk without its documents, and one tool more."""
 
 from local.example import PACK
 from parlour.packs import folder
@@ -8,16 +8,37 @@ from parlour.packs.validate import validate
 PACK_SECRETS = ("gupshup",)
 """The tenant's own secrets, below parlour/tenants/<slug>/."""
 
-_KEPT = (
-    "tenant.yaml", "humans/asha.yaml", "humans/tobias.yaml", "teams/site-operations.yaml", "teams/contract-advice.yaml",
-    "agents/site-adviser.yaml",
-)  # fmt: skip
-_BINDING = "bindings/site-desk.yaml"
+OFFICE = "office.northbank.example"
+"""Where the pack's tools are called; local/office.py answers for it."""
+
+_KEPT = ("tenant.yaml", "humans/", "teams/", "agents/", "tools/", "bindings/site-desk.yaml")
+
+_SURVEY = f"""
+description: Order a survey of an area. It takes a while; the result comes by itself.
+schema:
+  type: object
+  properties:
+    subject: {{type: string, maxLength: 120}}
+  required: [subject]
+  additionalProperties: false
+endpoint: https://{OFFICE}/rfis
+lookup: https://{OFFICE}/rfis/by-key/{{key}}
+writes: true
+heavy: true
+"""
+"""A long tool that changes something, and can be asked what became of a call."""
 
 
-def pack(slug: str, app: str, office: str) -> Pack:
-    """The pack for one tenant; a WhatsApp number and a web host are one tenant's only."""
-    files = folder.read(PACK)
-    kept = {name: files[name].replace("northbank", slug) for name in _KEPT}
-    binding = files[_BINDING].replace("ParlourDemo", app).replace("northbank", slug)
-    return validate({**kept, _BINDING: binding})
+def pack(slug: str, app: str) -> Pack:
+    """The pack for one tenant; a WhatsApp number, a web host and a slug are one tenant's only."""
+    files = {name: text for name, text in folder.read(PACK).items() if name.startswith(_KEPT)}
+    mine = {
+        "slug: northbank": f"slug: {slug}",
+        "tenants/northbank/": f"tenants/{slug}/",
+        "site.northbank": f"site.{slug}",
+        "ParlourDemo": app,
+        "tools: [": "tools: [order_survey, ",
+    }
+    for before, after in mine.items():
+        files = {name: text.replace(before, after) for name, text in files.items()}
+    return validate({**files, "tools/order_survey.yaml": _SURVEY})

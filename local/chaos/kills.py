@@ -29,6 +29,10 @@ def kill_everywhere(world: World, desk: Desk, scenarios: Sequence[Scenario], say
     `choose` may leave boundaries out, for a quick look.
     """
     clean = record(world, desk, scenarios)
+    seen = outside(world, desk)
+    rows = [_row(world, seen, conversation) for conversation in clean.all]
+    if any(row.broken for row in rows):
+        return rows  # a kill would show nothing about what breaks by itself
     doomed = [
         boundary
         for conversation in clean.all
@@ -38,7 +42,7 @@ def kill_everywhere(world: World, desk: Desk, scenarios: Sequence[Scenario], say
     killed = Conversations(world, desk)
     play(killed, [killed.open(boundary.scenario, boundary) for boundary in doomed])
     seen = outside(world, desk)
-    rows = [_row(world, seen, conversation) for conversation in (*clean.all, *killed.all)]
+    rows += [_row(world, seen, conversation) for conversation in killed.all]
     left = judge_all(world, desk)
     return [*rows, Row("everything", "after all of it", outcome="nothing left behind", broken=tuple(left))]
 

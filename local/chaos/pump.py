@@ -35,20 +35,35 @@ type Seen = Callable[[Delivery, Ended, float], None]
 
 
 class Pump:
-    """Lambda's pollers. `plan` and `seen` are called from several threads."""
+    """Lambda's pollers. `plan` and `seen` are called from several threads.
 
-    def __init__(self, world: World, plan: Plan | None = None, seen: Seen | None = None, slots: int = SLOTS) -> None:
+    seconds   what an invocation may take, if not what its mapping says.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        plan: Plan | None = None,
+        seen: Seen | None = None,
+        *,
+        slots: int = SLOTS,
+        seconds: float | None = None,
+    ) -> None:
         self._world = world
+        self._sources = world.sources if seconds is None else [source.patient(seconds) for source in world.sources]
         self._plan = plan
         self._seen = seen
         self._slots = slots
         self._running: list[Future[None]] = []
 
-    def run(self, seconds: float, go_on: Callable[[], bool] = lambda: False) -> bool:
-        """Deliver until all queues are empty and `go_on` says no; False when that took longer than `seconds`."""
+    def run(
+        self, seconds: float, go_on: Callable[[], bool] = lambda: False, stop: Callable[[], bool] = lambda: False
+    ) -> bool:
+        """Deliver until all queues are empty and `go_on` says no, or `stop` says yes; False when that took longer
+        than `seconds`."""
         until = time.monotonic() + seconds
         with ThreadPoolExecutor(self._slots) as threads:
-            while time.monotonic() < until:
+            while time.monotonic() < until and not stop():
                 took = self._round(threads)
                 if not took and not self._running and not go_on() and not self.held():
                     return True
@@ -57,13 +72,13 @@ class Pump:
 
     def held(self) -> dict[str, int]:
         """How many messages each queue holds; empty ones are left out."""
-        counts = {source.source.name: source.held() for source in self._world.sources}
+        counts = {source.source.name: source.held() for source in self._sources}
         return {name: count for name, count in counts.items() if count}
 
     def _round(self, threads: ThreadPoolExecutor) -> bool:
         """Ask every queue once; whether there was anything."""
         took = False
-        for source in self._world.sources:
+        for source in self._sources:
             self._reap()
             free = self._slots - len(self._running)
             if free <= 0:

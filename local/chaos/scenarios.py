@@ -58,7 +58,7 @@ SCRIPTS: Mapping[str, Script] = {
         ),
         then="The request is raised and the foreman knows.",
     ),
-    "heavy": Script(uses=(Uses(SURVEY, {"area": "Grid C TAG"}),), then="I am on it."),
+    "heavy": Script(uses=(Uses(SURVEY, {"subject": "Survey of grid C TAG"}),), then="I am on it."),
 }
 
 SCENARIOS = (

@@ -111,7 +111,7 @@ class _Wire:
     def _wrapped(self, original: Callable[..., Any], called: "Called") -> Callable[..., Any]:
         @functools.wraps(original)
         def replacement(*arguments: Any, **named: Any) -> Any:
-            with self.port(called(self._tripwire.places, arguments)):
+            with self.port(called(self._tripwire.places, (*arguments, *named.values()))):
                 return original(*arguments, **named)
 
         return replacement
@@ -141,7 +141,7 @@ class _Wire:
 
 
 type Called = Callable[[Mapping[str, str], tuple[Any, ...]], str]
-"""How a call is named: the servers' names and the call's arguments, self first."""
+"""How a call is named: the servers' names and the call's arguments in their order, self first."""
 
 
 def _http(places: Mapping[str, str], arguments: tuple[Any, ...]) -> str:

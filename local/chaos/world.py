@@ -5,8 +5,10 @@ Nothing is deployed: the handlers run in forked workers, with the environment th
 
 import json
 import os
+import re
 import shutil
 import threading
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -19,7 +21,7 @@ import httpx2
 import psycopg
 
 from local import emulator, queues
-from local.chaos.desk import PACK_SECRETS, pack
+from local.chaos.desk import OFFICE, PACK_SECRETS, pack
 from local.database import APP, Cluster
 from local.event_source import EventSource, Source
 from local.gupshup import text_message
@@ -38,6 +40,7 @@ from parlour.tenancy import roles
 TOKEN = "chaos-webhook-token"
 OPERATOR = "o" * 48
 _PASSWORD = "chaos"
+_SIGNATURE = re.compile(r"\br\d{12}\b")
 _START_SECONDS = 30.0
 
 SOURCES = (
@@ -132,7 +135,7 @@ class World:
             self._secrets.create_secret(Name=f"parlour/tenants/{slug}/{name}", SecretString="not-a-secret")
         with self.database() as database:
             apply(
-                roles.operator(desk.tenant_id), database, Nowhere(), pack(slug, desk.app, self.servers.office),
+                roles.operator(desk.tenant_id), database, Nowhere(), pack(slug, desk.app),
                 datetime.now(UTC), uuid7,
             )  # fmt: skip
         return desk
@@ -156,12 +159,24 @@ class World:
 
     def effects(self) -> dict[tuple[str, str], int]:
         """How often the office has done something, by tool and signature."""
-        return {}
+        done = httpx2.get(f"{self.servers.office}/done", timeout=10).json()
+        found: Counter[tuple[str, str]] = Counter()
+        for kept in done["notifications"]:
+            found["notify_foreman", _signature(kept)] += 1
+        for kept in done["rfis"]:
+            found["order_survey" if kept["subject"].startswith("Survey") else "raise_rfi", _signature(kept)] += 1
+        return found
 
     def dead_letters(self) -> dict[str, int]:
         """How many messages lie in each dead-letter queue that is not empty."""
         counts = {name: queue.held() for name, queue in self.dead.items()}
         return {name: count for name, count in counts.items() if count}
+
+
+def _signature(kept: JsonObject) -> str:
+    """Whose conversation something was done for."""
+    found = _SIGNATURE.search(json.dumps(kept))
+    return found[0] if found else ""
 
 
 class Nowhere:
@@ -218,6 +233,7 @@ def _servers(processes: Processes, phone: int, office: int) -> Servers:
     environment = plain_environment()
     started = [
         serve(processes, "phone", phone, "/messages", environment=environment),
+        serve(processes, "office", office, "/done", environment=environment),
     ]
     for server in started:
         processes.wait_for(server.child, server.ready, _START_SECONDS)
@@ -230,7 +246,6 @@ def _environment(
     """What the template gives its functions: one environment for all of them."""
     s3 = emulator.client("s3", endpoint)
     s3.create_bucket(Bucket="chaos-media")
-    host = servers.office.removeprefix("http://")
     return {
         **plain_environment(),
         **emulator.environment(endpoint),
@@ -245,7 +260,7 @@ def _environment(
         "EMBEDDING_URL": servers.office,
         "EMBEDDING_MODEL": Nowhere.model,
         "EMBEDDING_DIMENSIONS": str(Nowhere.dimensions),
-        "PRIVATE_TOOL_HOSTS": host,
+        "PRIVATE_TOOL_HOSTS": f"{OFFICE}={servers.office}",
         "PUBLIC_URL": servers.office,
         "DAILY_CAP_USD": "100000",
     }
