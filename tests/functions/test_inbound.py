@@ -44,7 +44,13 @@ def intake(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], list[dict[s
         monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
         sqs = boto3.client("sqs")
         url = sqs.create_queue(QueueName="intake.fifo", Attributes={"FifoQueue": "true"})["QueueUrl"]
-        secret = json.dumps({"gupshup_tokens": [TOKEN]})
+        secret = json.dumps(
+            {
+                "gupshup_tokens": [TOKEN],
+                "whatsapp_app_secrets": ["development-app-secret"],
+                "whatsapp_verify_tokens": ["development-verify-token"],
+            }
+        )
         boto3.client("secretsmanager").create_secret(Name="webhook", SecretString=secret)
         monkeypatch.setenv("INTAKE_QUEUE_URL", url)
         monkeypatch.setenv("WEBHOOK_SECRET", "webhook")
@@ -75,6 +81,41 @@ def test_what_is_no_message_is_answered_and_not_queued(
     handler: Handler, intake: Callable[[], list[dict[str, Any]]], name: str, status: int
 ) -> None:
     assert handler(an_event(name), None)["statusCode"] == status
+    assert intake() == []
+
+
+def test_metas_batch_is_one_envelope_for_each_person(
+    handler: Handler, intake: Callable[[], list[dict[str, Any]]]
+) -> None:
+    response = handler(an_event("inbound_whatsapp_batch"), None)
+
+    assert (response["statusCode"], response["body"]) == (200, "")
+    assert {(body["sender"], body["to"]) for body in intake()} == {
+        ("+447700900123", "whatsapp:106540352242922"),
+        ("+447700900177", "whatsapp:106540352242922"),
+    }
+
+
+@pytest.mark.parametrize(("name", "kind"), [("inbound_whatsapp_image", "media"), ("inbound_whatsapp_status", "status")])
+def test_metas_webhooks_are_queued(
+    handler: Handler, intake: Callable[[], list[dict[str, Any]]], name: str, kind: str
+) -> None:
+    assert handler(an_event(name), None)["statusCode"] == 200
+    assert [body["kind"] for body in intake()] == [kind]
+
+
+def test_metas_challenge_is_given_back(handler: Handler, intake: Callable[[], list[dict[str, Any]]]) -> None:
+    response = handler(an_event("inbound_whatsapp_challenge"), None)
+
+    assert (response["statusCode"], response["body"]) == (200, "1158201444")
+    assert response["headers"] == {"Content-Type": "text/plain"}
+    assert intake() == []
+
+
+def test_metas_forged_webhook_is_refused(handler: Handler, intake: Callable[[], list[dict[str, Any]]]) -> None:
+    event = an_event("inbound_whatsapp_batch")
+
+    assert handler({**event, "body": event["body"].replace("crane", "crate")}, None)["statusCode"] == 401
     assert intake() == []
 
 

@@ -79,7 +79,7 @@ def _plain_text(data: bytes) -> str | None:
     beginning = text[:1024].lower().lstrip()
     if not beginning or beginning.startswith(("#!", *_MARKUP)) or any(mark in beginning for mark in _MARKUP[:4]):
         return None
-    printable = all(character >= " " or character in _PLAIN_CONTROLS for character in text)
+    printable = all((character >= " " and character != "\x7f") or character in _PLAIN_CONTROLS for character in text)
     return "text/plain" if printable else None
 
 

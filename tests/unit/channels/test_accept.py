@@ -10,7 +10,7 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from local import gupshup
+from local import gupshup, meta
 from parlour.channels.accept import Accepted, Webhook, WebhookTokens, accept, read, serve
 from parlour.channels.envelope import Envelope
 from parlour.infra.errors import MalformedPayload, Misconfigured, QueueUnavailable
@@ -192,6 +192,83 @@ def sqs_queue() -> Iterator[tuple[Any, str]]:
         yield client, url
 
 
+class TestMeta:
+    """WhatsApp Cloud's webhook: signed bodies, and the question that is asked when it is set."""
+
+    SECRETS = ("first-app-secret-of-the-year", "second-app-secret-of-the-year")
+    TOKENS = WebhookTokens((), SECRETS, ("verify-token-of-ours",))
+    BODY = meta.encode(
+        meta.webhook(
+            *(
+                meta.text_message(
+                    phone_number_id="106540352242922", sender=f"+9198000000{n}", name="Asha", text=SECRET_WORDS,
+                    message_id=f"wamid.{n}", now=NOW,
+                )
+                for n in (10, 11)
+            )
+        )
+    )  # fmt: skip
+
+    def signed(self, secret: str, body: bytes = BODY, header: str = meta.SIGNATURE) -> Webhook:
+        return Webhook("POST", "/live/webhooks/whatsapp", {header: meta.sign(self.BODY, secret)}, body)
+
+    @pytest.mark.parametrize("secret", SECRETS)
+    @pytest.mark.parametrize("header", [meta.SIGNATURE, meta.SIGNATURE.lower()])
+    def test_a_batch_signed_with_any_of_our_secrets_is_queued_by_person(
+        self, queue: Kept, secret: str, header: str
+    ) -> None:
+        assert accept(self.signed(secret, header=header), self.TOKENS, queue, NOW) == Accepted(200, "", 2)
+        assert len({message.group for message in queue.messages}) == 2
+
+    def test_a_body_that_came_as_base64_is_checked_as_the_bytes_it_was(self, queue: Kept) -> None:
+        event = {
+            "httpMethod": "POST", "path": "/webhooks/whatsapp", "isBase64Encoded": True,
+            "headers": {meta.SIGNATURE: meta.sign(self.BODY, self.SECRETS[0])},
+            "body": base64.b64encode(self.BODY).decode(),
+        }  # fmt: skip
+        assert serve(event, lambda request: accept(request, self.TOKENS, queue, NOW))["statusCode"] == 200
+        assert len(queue.messages) == 2
+
+    @pytest.mark.parametrize("secret", ["another-app-secret-of-somebody", ""])
+    def test_another_signature_is_refused(self, queue: Kept, secret: str) -> None:
+        assert accept(self.signed(secret), self.TOKENS, queue, NOW).status == 401
+        assert queue.messages == []
+
+    def test_a_changed_byte_is_refused(self, queue: Kept) -> None:
+        body = self.BODY.replace(b"Tuesday", b"Monday!")
+        assert accept(self.signed(self.SECRETS[0], body), self.TOKENS, queue, NOW).status == 401
+
+    @pytest.mark.parametrize("value", ["", "sha256=", "sha1=abc", "ключ"])
+    def test_no_signature_is_refused(self, queue: Kept, value: str) -> None:
+        request = Webhook("POST", "/webhooks/whatsapp", {meta.SIGNATURE: value} if value else {}, self.BODY)
+        assert accept(request, self.TOKENS, queue, NOW).status == 401
+
+    def test_without_a_secret_nobody_gets_in(self, queue: Kept) -> None:
+        assert accept(self.signed(""), WebhookTokens(), queue, NOW).status == 401
+        assert accept(self.asking("verify-token-of-ours"), WebhookTokens(), queue, NOW).status == 401
+
+    def asking(self, token: str, **changes: str) -> Webhook:
+        query = {"hub.mode": "subscribe", "hub.verify_token": token, "hub.challenge": "1158201444", **changes}
+        return Webhook("GET", "/webhooks/whatsapp", {}, b"", query)
+
+    def test_the_challenge_comes_back_as_plain_text(self, queue: Kept) -> None:
+        answer = accept(self.asking("verify-token-of-ours"), self.TOKENS, queue, NOW)
+        assert answer == Accepted(200, "1158201444", 0, "text/plain")
+        assert serve({"httpMethod": "GET", "path": "/", "body": None}, lambda _: answer)["headers"] == {
+            "Content-Type": "text/plain"
+        }
+
+    def test_another_question_is_refused(self, queue: Kept) -> None:
+        assert accept(self.asking("verify-token-of-other"), self.TOKENS, queue, NOW).status == 401
+        assert accept(self.asking("verify-token-of-ours", **{"hub.mode": "x"}), self.TOKENS, queue, NOW).status == 400
+        long = self.asking("verify-token-of-ours", **{"hub.challenge": "9" * 999})
+        assert accept(long, self.TOKENS, queue, NOW).status == 400
+
+    def test_a_batch_of_three_megabytes_is_the_largest(self, queue: Kept) -> None:
+        body = b" " * (3 * 1024 * 1024 + 1)
+        assert accept(self.signed(self.SECRETS[0], body), self.TOKENS, queue, NOW).status == 413
+
+
 class TestApiGateway:
     """Between a proxy event and a webhook."""
 
@@ -237,6 +314,12 @@ class TestTokens:
 
     def test_several_tokens_are_read(self) -> None:
         assert WebhookTokens.parse(json.dumps({"gupshup_tokens": [OLD_TOKEN, TOKEN]})) == TOKENS
+
+    def test_metas_are_read_beside_them_or_alone(self) -> None:
+        given = {"whatsapp_app_secrets": [OLD_TOKEN, TOKEN], "whatsapp_verify_tokens": [TOKEN]}
+
+        assert WebhookTokens.parse(json.dumps(given)) == WebhookTokens((), (OLD_TOKEN, TOKEN), (TOKEN,))
+        assert WebhookTokens.parse(json.dumps({**given, "gupshup_tokens": [TOKEN]})).gupshup == (TOKEN,)
 
     def test_none_are_read_as_none(self) -> None:
         assert WebhookTokens.parse('{"gupshup_tokens": []}') == WebhookTokens(())

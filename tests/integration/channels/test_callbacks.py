@@ -1,0 +1,243 @@
+"""What the provider's news do for sends: settle the unknown, wait for the late, hold what no window takes."""
+
+from datetime import timedelta
+from uuid import UUID
+
+import pytest
+
+from parlour.channels import outbox, statuses, store
+from parlour.channels.envelope import Envelope, Status
+from parlour.channels.outgoing import Template
+from parlour.channels.send import Sent, send
+from parlour.infra.errors import Conflict, DeliveryUnknown, Forbidden, NotFound, WindowClosed
+from parlour.infra.jsonable import JsonObject
+from parlour.principal import Principal
+from tests.integration.channels.conftest import WHATSAPP, Desk
+from tests.integration.channels.test_send import LONG, Killed, Phone, phone, sending
+
+__all__ = ["phone"]
+
+CLOUD: JsonObject = {"provider": "whatsapp_cloud", "phone_number_id": "106540352242922", "api_key": "gupshup"}
+
+
+def told(desk: Desk, provider_id: str, status: Status, **metadata: str) -> bool:
+    later = desk.now + timedelta(seconds=9)
+    envelope = Envelope(
+        "whatsapp", "whatsapp_cloud", "whatsapp:1", "", provider_id, "status", "", None, status, later, {**metadata}
+    )
+    return statuses.take(desk.principal, desk.database, envelope, later)
+
+
+def unknown(desk: Desk, phone: Phone, text: str = "Poured on Tuesday.") -> UUID:
+    desk.configure({"whatsapp": CLOUD})
+    outbox_id = desk.reply(text)
+    phone.trouble = {phone.asked: DeliveryUnknown()}
+    assert sending(desk, phone, outbox_id).state == "unknown"
+    return outbox_id
+
+
+def admin(desk: Desk, role: str = "admin") -> Principal:
+    return Principal(desk.principal.tenant_id, "member", desk.session_id, frozenset({role}), 3)
+
+
+def due(desk: Desk) -> list[tuple[object, ...]]:
+    return desk.rows("SELECT id FROM work_due WHERE kind = 'outbox'")
+
+
+@pytest.mark.parametrize("status", ["sent", "delivered", "read"])
+def test_a_callback_settles_a_send_whose_id_nobody_ever_learnt(desk: Desk, phone: Phone, status: Status) -> None:
+    outbox_id = unknown(desk, phone)
+
+    assert told(desk, "wamid.7", status, callback=f"{outbox_id}:1")
+    assert desk.delivery(outbox_id).state == status
+    assert sending(desk, phone, outbox_id).state == status
+    assert (phone.asked, due(desk)) == (1, [])
+    assert told(desk, "wamid.7", "read") is (status != "read")
+    assert desk.delivery(outbox_id).state == "read"
+
+
+def test_a_callback_settles_the_row_of_a_sender_that_died(desk: Desk, phone: Phone) -> None:
+    desk.configure({"whatsapp": CLOUD})
+    outbox_id = desk.reply("Poured on Tuesday.")
+    phone.trouble = {0: Killed()}
+    with pytest.raises(Killed):
+        sending(desk, phone, outbox_id)
+
+    assert told(desk, "wamid.7", "delivered", callback=f"{outbox_id}:1")
+    assert sending(desk, phone, outbox_id) == Sent("delivered", 1)
+    assert (phone.asked, due(desk)) == (1, [])
+
+
+def test_a_callback_that_says_failed_settles_it_so(desk: Desk, phone: Phone) -> None:
+    outbox_id = unknown(desk, phone)
+
+    assert told(desk, "wamid.7", "failed", callback=f"{outbox_id}:1", code="131026", reason="undeliverable")
+    assert (desk.delivery(outbox_id).state, desk.delivery(outbox_id).problem) == ("failed", "131026: undeliverable")
+
+
+def test_after_an_early_part_is_confirmed_the_rest_is_sent_once(desk: Desk, phone: Phone) -> None:
+    outbox_id = unknown(desk, phone, LONG)
+
+    assert told(desk, "wamid.7", "sent", callback=f"{outbox_id}:1")
+    assert (desk.delivery(outbox_id).state, due(desk)) == ("pending", [(outbox_id,)])
+    assert sending(desk, phone, outbox_id) == Sent("sent", 3)
+    assert [outgoing.callback for outgoing in phone.received] == [f"{outbox_id}:2", f"{outbox_id}:3"]
+
+
+def test_a_sender_that_comes_back_after_the_rest_was_sent_sends_nothing(desk: Desk, phone: Phone) -> None:
+    desk.configure({"whatsapp": CLOUD})
+    outbox_id = desk.reply(LONG)
+    other = Phone()
+
+    def meanwhile() -> None:
+        phone.on_asked = lambda: None
+        assert sending(desk, other, outbox_id).state == "unknown"
+        assert told(desk, "wamid.7", "sent", callback=f"{outbox_id}:1")
+        assert sending(desk, other, outbox_id).state == "sent"
+
+    phone.on_asked = meanwhile
+    assert sending(desk, phone, outbox_id).state == "overtaken"
+    assert (len(phone.received), len(other.received)) == (1, 2)
+
+
+def test_a_callback_while_the_sender_still_waits_for_its_answer(desk: Desk, phone: Phone) -> None:
+    desk.configure({"whatsapp": CLOUD})
+    outbox_id = desk.reply("Poured on Tuesday.")
+    phone.on_asked = lambda: told(desk, "wamid.7", "delivered", callback=f"{outbox_id}:1") and None
+    phone.trouble = {0: DeliveryUnknown()}
+
+    assert sending(desk, phone, outbox_id).state == "overtaken"
+    assert desk.delivery(outbox_id).state == "delivered"
+
+
+@pytest.mark.parametrize("callback", ["", "x", "x:1", ":", "{}:0", "{}:-1", "{}:2", "{}:99999", "{}"])
+def test_another_callback_settles_nothing(desk: Desk, phone: Phone, callback: str) -> None:
+    outbox_id = unknown(desk, phone)
+
+    assert not told(desk, "wamid.7", "delivered", callback=callback.format(outbox_id))
+    assert desk.delivery(outbox_id).state == "unknown"
+    assert desk.rows("SELECT count(*) FROM outbox_parts") == [(0,)]
+
+
+def test_news_that_overtake_the_commit_wait_for_it_and_are_gone_then(desk: Desk, phone: Phone) -> None:
+    outbox_id = desk.reply("Poured on Tuesday.")
+    phone.on_asked = lambda: [told(desk, "gs-1", status) for status in ("read", "delivered")] and None  # type: ignore[arg-type]
+
+    assert sending(desk, phone, outbox_id).state == "sent"
+    assert desk.delivery(outbox_id).state == "read"
+    assert desk.rows("SELECT * FROM early_statuses") == []
+
+
+def test_news_of_nobodys_message_are_not_kept(desk: Desk, phone: Phone) -> None:
+    assert not told(desk, "of-another-tool", "delivered")
+    assert desk.rows("SELECT * FROM early_statuses") == []
+
+
+def test_a_day_after_the_user_wrote_a_reply_is_held(
+    desk: Desk, phone: Phone, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outbox_id = desk.reply("Poured on Tuesday.")
+    late = desk.now + timedelta(hours=24)
+
+    assert sending(desk, phone, outbox_id, late) == Sent("held", 0)
+    assert (phone.asked, due(desk)) == (0, [])
+    assert "HeldReply" in capsys.readouterr().out
+    desk.hear(late, "tool_result")
+    with desk.database.transaction(desk.principal) as tx:
+        assert outbox.resolve(admin(desk), tx, outbox_id, "send_again", late)
+    assert sending(desk, phone, outbox_id, late) == Sent("held", 0)
+    desk.hear(late)
+    with desk.database.transaction(desk.principal) as tx:
+        assert outbox.resolve(admin(desk), tx, outbox_id, "send_again", late)
+    assert sending(desk, phone, outbox_id, late) == Sent("sent", 1)
+
+
+@pytest.mark.parametrize(
+    ("settings", "approved"),
+    [
+        ({**WHATSAPP, "template": {"id": "3b9b-65"}}, Template("3b9b-65")),
+        ({**CLOUD, "template": {"name": "update", "language": "en"}}, Template("update", "en")),
+    ],
+)
+def test_with_a_template_it_goes_as_the_templates_parameter(
+    desk: Desk, phone: Phone, settings: JsonObject, approved: Template
+) -> None:
+    desk.configure({"whatsapp": settings})
+    outbox_id, long = desk.reply("Poured.\n\n- on *Tuesday*"), desk.reply("word " * 400)
+    late = desk.now + timedelta(days=3)
+
+    assert sending(desk, phone, outbox_id, late) == Sent("sent", 1)
+    assert [(one.template, "\n" in one.text) for one in phone.received] == [(approved, False)]
+    assert sending(desk, phone, long, late) == Sent("held", 0)
+
+
+def test_a_refusal_outside_the_window_holds_it_at_once_or_later(desk: Desk, phone: Phone) -> None:
+    at_once, later = desk.reply("first"), desk.reply("second")
+    phone.trouble = {0: WindowClosed()}
+
+    assert sending(desk, phone, at_once).state == "held"
+    assert sending(desk, phone, later).state == "sent"
+    assert told(desk, "gs-1", "failed", code="470", reason="too late")
+    assert desk.delivery(later).state == "held"
+    with desk.database.transaction(desk.principal) as tx:
+        assert outbox.resolve(admin(desk), tx, later, "send_again", desk.now)
+    assert sending(desk, phone, later) == Sent("sent", 1)
+
+
+class TestAPerson:
+    """What needs a person, and what they decide."""
+
+    def resolve(self, desk: Desk, outbox_id: UUID, how: outbox.Resolution) -> outbox.Unsent | None:
+        with desk.database.transaction(desk.principal) as tx:
+            return outbox.resolve(admin(desk), tx, outbox_id, how, desk.now)
+
+    def test_a_viewer_sees_it_and_an_administrator_decides(self, desk: Desk, phone: Phone) -> None:
+        outbox_id = unknown(desk, phone)
+        with desk.database.transaction(desk.principal) as tx:
+            [stuck] = outbox.needing_a_person(admin(desk, "viewer"), tx, 5)
+            with pytest.raises(Forbidden):
+                outbox.needing_a_person(admin(desk, ""), tx, 5)
+            with pytest.raises(Forbidden):
+                outbox.resolve(admin(desk, "viewer"), tx, outbox_id, "arrived", desk.now)
+        assert (stuck.id, stuck.state, stuck.text) == (outbox_id, "unknown", "Poured on Tuesday.")
+
+    def test_it_arrived(self, desk: Desk, phone: Phone) -> None:
+        outbox_id = unknown(desk, phone)
+        assert self.resolve(desk, outbox_id, "arrived") is None
+        assert desk.delivery(outbox_id).state == "sent"
+        with pytest.raises(Conflict):
+            self.resolve(desk, outbox_id, "send_again")
+
+    def test_the_part_in_doubt_arrived_and_the_rest_is_sent(self, desk: Desk, phone: Phone) -> None:
+        outbox_id = unknown(desk, phone, LONG)
+        assert self.resolve(desk, outbox_id, "arrived") == outbox.Unsent(outbox_id, desk.session_id, 1)
+        assert sending(desk, phone, outbox_id) == Sent("sent", 3)
+        assert len(phone.received) == 2
+
+    def test_it_did_not_and_is_sent_again(self, desk: Desk, phone: Phone) -> None:
+        outbox_id = unknown(desk, phone)
+        assert self.resolve(desk, outbox_id, "send_again") == outbox.Unsent(outbox_id, desk.session_id, 1)
+        assert due(desk) == [(outbox_id,)]
+        assert sending(desk, phone, outbox_id) == Sent("sent", 1)
+        assert due(desk) == []
+
+    def test_it_is_let_be(self, desk: Desk, phone: Phone) -> None:
+        outbox_id = unknown(desk, phone)
+        assert self.resolve(desk, outbox_id, "dismiss") is None
+        assert desk.delivery(outbox_id).state == "failed"
+
+    def test_a_held_one_did_not_arrive(self, desk: Desk, phone: Phone) -> None:
+        outbox_id = desk.reply("late")
+        sending(desk, phone, outbox_id, desk.now + timedelta(days=2))
+        with pytest.raises(Conflict, match="held"):
+            self.resolve(desk, outbox_id, "arrived")
+        with pytest.raises(NotFound):
+            self.resolve(desk, desk.session_id, "arrived")
+
+
+def test_beginning_whose_answer_was_lost_is_found_again_and_sent(desk: Desk, phone: Phone) -> None:
+    outbox_id, sender = desk.reply("Poured on Tuesday."), desk.new_id(desk.now)
+    with desk.database.transaction(desk.principal) as tx:
+        store.begin(tx, outbox_id, 1, sender)
+
+    assert send(desk.principal, desk.database, {"gupshup": phone}, outbox_id, sender, desk.now) == Sent("sent", 1)

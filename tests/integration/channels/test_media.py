@@ -1,0 +1,207 @@
+"""Files that people send: fetched from their provider's hosts only, told by their bytes, kept in S3 (moto's)."""
+
+import io
+import zipfile
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import boto3
+import httpx2
+import pytest
+from moto import mock_aws
+
+from parlour.channels.media import LARGEST_BYTES, PATIENCE, MediaKeeper
+from parlour.channels.sniff import kind_of
+from parlour.infra.errors import ObjectsUnavailable, ProviderUnavailable
+from parlour.infra.jsonable import JsonObject
+from parlour.infra.objects import S3Objects
+from parlour.infra.postgres import jsonb
+from tests.integration.channels.conftest import Desk
+
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(32)
+GUPSHUP: JsonObject = {"kind": "image", "url": "https://filemanager.gupshup.io/wa/1?download=false", "id": ""}
+CLOUD: JsonObject = {"kind": "image", "url": "", "id": "media-1"}
+LOOKASIDE = "https://lookaside.fbsbx.com/whatsapp_business/attachments/?mid=1"
+
+type Answer = Callable[[httpx2.Request], httpx2.Response]
+
+
+class Safe:
+    def get(self, reference: str, /) -> str:
+        return f"token of {reference}"
+
+
+@pytest.fixture
+def objects(monkeypatch: pytest.MonkeyPatch) -> Iterator[S3Objects]:
+    with mock_aws():
+        monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+        client = boto3.client("s3")
+        client.create_bucket(Bucket="media")
+        yield S3Objects(client, "media")
+
+
+def gives(data: bytes, status: int = 200, **headers: str) -> httpx2.Response:
+    return httpx2.Response(status, stream=httpx2.ByteStream(data), headers=headers)
+
+
+def message(desk: Desk, media: JsonObject, provider: str = "gupshup") -> UUID:
+    message_id = desk.hear(desk.now, "media")
+    with desk.database.transaction(desk.principal) as tx:
+        tx._connection.execute(
+            b"UPDATE messages SET media = %s, provider_message_id = %s WHERE id = %s",
+            (jsonb(media), f"{provider}:{message_id}", message_id),
+        )
+    return message_id
+
+
+def keep(
+    desk: Desk, objects: S3Objects, message_id: UUID, answer: Answer, *, later: timedelta = timedelta(), **options: Any
+) -> bool:
+    client = httpx2.Client(transport=httpx2.MockTransport(answer))
+    keeper = MediaKeeper(client, objects, Safe(), **{"base_url": "https://graph.facebook.com", **options})
+    return keeper.keep(desk.principal, desk.database, message_id, lambda: 60.0, desk.now + later)
+
+
+def noted(desk: Desk, message_id: UUID) -> dict[str, Any]:
+    ((media,),) = desk.rows(f"SELECT media FROM messages WHERE id = '{message_id}'")
+    return media  # type: ignore[return-value]
+
+
+def test_a_file_of_gupshups_is_kept_under_its_message(desk: Desk, objects: S3Objects) -> None:
+    message_id = message(desk, GUPSHUP)
+    asked: list[httpx2.Request] = []
+
+    assert keep(desk, objects, message_id, lambda request: asked.append(request) or gives(PNG))  # type: ignore[func-returns-value]
+    stored = noted(desk, message_id)["stored"]
+    assert stored["key"] == f"tenant/{desk.principal.tenant_id}/media/{message_id}"
+    assert (stored["bucket"], stored["bytes"], stored["mime_type"]) == ("media", 40, "image/png")
+    kept = boto3.client("s3").get_object(Bucket="media", Key=stored["key"])
+    assert (kept["Body"].read(), kept["ContentType"]) == (PNG, "image/png")
+    assert "authorization" not in asked[0].headers
+
+    assert keep(desk, objects, message_id, lambda _: pytest.fail("asked again"))
+
+
+def test_a_file_of_metas_is_asked_for_by_its_id_with_the_tenants_token(desk: Desk, objects: S3Objects) -> None:
+    message_id = message(desk, CLOUD, "whatsapp_cloud")
+    asked: list[str] = []
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        asked.append(str(request.url))
+        assert request.headers["authorization"] == "Bearer token of parlour/gupshup"
+        if request.url.host == "graph.facebook.com":
+            return gives(b'{"url": "%s"}' % LOOKASIDE.encode())
+        return gives(PNG)
+
+    assert keep(desk, objects, message_id, answer)
+    assert asked == ["https://graph.facebook.com/v23.0/media-1", LOOKASIDE]
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://filemanager.gupshup.io/x", "https://filemanager.gupshup.io:8443/x", "https://evil.example/x",
+        "https://filemanager.gupshup.io.evil.example/x", "https://u:p@filemanager.gupshup.io/x", "file:///etc/passwd",
+        "http://169.254.169.254/latest/meta-data", "https://[::1]/", "//filemanager.gupshup.io/x", "https://", "\0",
+        "https://graph.facebook.com/me",
+    ],
+)  # fmt: skip
+def test_no_other_place_is_asked(desk: Desk, objects: S3Objects, url: str) -> None:
+    message_id = message(desk, {**GUPSHUP, "url": url.replace("\0", "x")})
+
+    assert not keep(desk, objects, message_id, lambda _: pytest.fail("asked"))
+    assert noted(desk, message_id)["refused"] == "host_not_allowed"
+
+
+def test_a_redirect_leads_to_the_same_hosts_or_nowhere(desk: Desk, objects: S3Objects) -> None:
+    message_id = message(desk, GUPSHUP)
+    assert not keep(desk, objects, message_id, lambda _: gives(b"", 302, location="http://169.254.169.254/"))
+    assert noted(desk, message_id)["refused"] == "host_not_allowed"
+
+    round_and_round = message(desk, GUPSHUP)
+    assert not keep(desk, objects, round_and_round, lambda _: gives(b"", 302, location="/again"))
+    assert noted(desk, round_and_round)["refused"] == "redirected"
+
+
+@pytest.mark.parametrize(
+    ("data", "status", "reason"),
+    [
+        (PNG + bytes(LARGEST_BYTES), 200, "too_large"),
+        (b"MZ\x90\x00" + bytes(60), 200, "type_not_taken"),
+        (b"<html><script>", 200, "type_not_taken"),
+        (b"", 200, "type_not_taken"),
+        (PNG, 404, "not_found"),
+    ],
+)
+def test_what_is_not_taken_is_told_and_not_tried_again(
+    desk: Desk, objects: S3Objects, data: bytes, status: int, reason: str
+) -> None:
+    message_id = message(desk, GUPSHUP)
+
+    assert not keep(desk, objects, message_id, lambda _: gives(data, status))
+    assert noted(desk, message_id)["refused"] == reason
+    assert not keep(desk, objects, message_id, lambda _: pytest.fail("asked again"))
+
+
+def unreachable(_: httpx2.Request) -> httpx2.Response:
+    raise httpx2.ReadTimeout("slow")
+
+
+@pytest.mark.parametrize("answer", [unreachable, lambda _: gives(b"", 503), lambda _: gives(b"", 429)])
+def test_what_passes_is_tried_again_for_a_while_and_then_told(desk: Desk, objects: S3Objects, answer: Answer) -> None:
+    message_id = message(desk, GUPSHUP)
+
+    with pytest.raises(ProviderUnavailable):
+        keep(desk, objects, message_id, answer)
+    assert "refused" not in noted(desk, message_id)
+    assert not keep(desk, objects, message_id, answer, later=PATIENCE)
+    assert noted(desk, message_id)["refused"] == "unavailable"
+
+
+def test_a_store_that_is_away_passes_too(desk: Desk, objects: S3Objects) -> None:
+    message_id = message(desk, GUPSHUP)
+    elsewhere = S3Objects(boto3.client("s3"), "no-such-bucket")
+
+    with pytest.raises(ObjectsUnavailable):
+        keep(desk, elsewhere, message_id, lambda _: gives(PNG))
+    assert keep(desk, objects, message_id, lambda _: gives(PNG))
+
+
+def test_on_a_laptop_the_configured_address_plays_every_provider(desk: Desk, objects: S3Objects) -> None:
+    message_id = message(desk, {**GUPSHUP, "url": "http://127.0.0.1:8702/media/1"})
+
+    assert keep(desk, objects, message_id, lambda _: gives(PNG), base_url="http://127.0.0.1:8702")
+
+
+def test_a_message_without_a_file_needs_nothing(desk: Desk, objects: S3Objects) -> None:
+    assert not keep(desk, objects, message(desk, {"kind": "location", "url": ""}), lambda _: pytest.fail("asked"))
+    assert not keep(desk, objects, desk.hear(desk.now), lambda _: pytest.fail("asked"))
+
+
+def archive(*names: str) -> bytes:
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w") as file:
+        for name in names:
+            file.writestr(name, "x")
+    return held.getvalue()
+
+
+WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+
+
+@pytest.mark.parametrize(
+    ("data", "kind"),
+    [
+        (b"\xff\xd8\xff\xe0", "image/jpeg"), (b"RIFF\0\0\0\0WEBP", "image/webp"), (b"RIFF\0\0\0\0WAVE", None),
+        (b"%PDF-1.7", "application/pdf"), (b"OggS", "audio/ogg"), (b"\0\0\0\x20ftypM4A ", "audio/mp4"),
+        (b"\0\0\0\x20ftypisom", "video/mp4"), (b"\0\0\0\x20ftyp3gp5", "video/3gpp"), (b"\xff\xf1\x50", "audio/aac"),
+        (b"\xff\xfb\x90", "audio/mpeg"), ("Größe: 3 m\n".encode(), "text/plain"), (b"#!/bin/sh\n", None),
+        (b"\x7fELF", None), (b"a\0b", None), (b"<svg onload=x>", None), (b"PK\x03\x04junk", None),
+        (archive("[Content_Types].xml", "word/document.xml"), WORD), (archive("run.exe"), None),
+        (archive("[Content_Types].xml", "word/document.xml", "word/vbaProject.bin"), None),
+    ],
+)  # fmt: skip
+def test_a_file_is_what_its_bytes_are(data: bytes, kind: str | None) -> None:
+    assert kind_of(data) == kind

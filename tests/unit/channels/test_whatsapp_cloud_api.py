@@ -1,0 +1,109 @@
+"""Meta's send API: what is asked, and what each answer means."""
+
+import json
+from typing import Any
+
+import httpx2
+import pytest
+
+from parlour.channels.outgoing import Outgoing, Template
+from parlour.channels.whatsapp_cloud_api import WhatsAppCloudProvider
+from parlour.infra.errors import DeliveryUnknown, ParlourError, ProviderRejected, ProviderUnavailable, WindowClosed
+
+HELLO = Outgoing("+919800000001", "नमस्ते", "parlour/meta", phone_number_id="106540352242922", callback="o:1")
+
+
+class Safe:
+    def get(self, reference: str, /) -> str:
+        return f"token of {reference}\n"
+
+
+def answered(status: int, body: Any, headers: dict[str, str] | None = None) -> WhatsAppCloudProvider:
+    transport = httpx2.MockTransport(lambda _: httpx2.Response(status, text=json.dumps(body), headers=headers))
+    return WhatsAppCloudProvider(httpx2.Client(transport=transport), "https://graph.example/", Safe())
+
+
+def asked(outgoing: Outgoing) -> tuple[httpx2.Request, dict[str, Any]]:
+    requests: list[httpx2.Request] = []
+
+    def take(request: httpx2.Request) -> httpx2.Response:
+        requests.append(request)
+        return httpx2.Response(200, json={"messages": [{"id": "wamid.1"}]})
+
+    client = httpx2.Client(transport=httpx2.MockTransport(take))
+    assert WhatsAppCloudProvider(client, "https://graph.example/", Safe()).deliver(outgoing) == "wamid.1"
+    return requests[0], json.loads(requests[0].content)
+
+
+def test_the_request_is_the_one_that_meta_documents() -> None:
+    request, body = asked(HELLO)
+
+    assert str(request.url) == "https://graph.example/v23.0/106540352242922/messages"
+    assert request.headers["authorization"] == "Bearer token of parlour/meta"
+    assert body == {
+        "messaging_product": "whatsapp",
+        "recipient_type": "individual",
+        "to": "919800000001",
+        "type": "text",
+        "text": {"body": "नमस्ते", "preview_url": False},
+        "biz_opaque_callback_data": "o:1",
+    }
+
+
+@pytest.mark.parametrize(("parameter", "named"), [("", {}), ("answer", {"parameter_name": "answer"})])
+def test_a_template_carries_the_text_as_its_parameter(parameter: str, named: dict[str, str]) -> None:
+    outgoing = Outgoing("+91980000", "Hi", "s", phone_number_id="1", template=Template("update", "en_GB", parameter))
+    _, body = asked(outgoing)
+
+    assert body["type"] == "template"
+    assert body["template"]["name"] == "update"
+    assert body["template"]["language"]["code"] == "en_GB"
+    assert body["template"]["components"] == [{"type": "body", "parameters": [{"type": "text", "text": "Hi", **named}]}]
+
+
+def error(code: int, **more: Any) -> dict[str, Any]:
+    return {"error": {"message": "(#1) no", "code": code, **more}}
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "problem"),
+    [
+        (400, error(130429), ProviderUnavailable),
+        (400, error(131056), ProviderUnavailable),
+        (429, {}, ProviderUnavailable),
+        (500, error(131000), ProviderUnavailable),
+        (503, error(1), ProviderUnavailable),
+        (500, error(1), DeliveryUnknown),
+        (502, "", DeliveryUnknown),
+        (504, {}, DeliveryUnknown),
+        (200, {}, DeliveryUnknown),
+        (200, {"messages": []}, DeliveryUnknown),
+        (400, error(131047), WindowClosed),
+        (400, error(100), ProviderRejected),
+        (401, error(190), ProviderRejected),
+        (404, {}, ProviderRejected),
+    ],
+)
+def test_an_answer_is_told_by_its_code(status: int, body: Any, problem: type[ParlourError]) -> None:
+    with pytest.raises(problem) as caught:
+        answered(status, body).deliver(HELLO)
+    assert type(caught.value) is problem
+    assert "token of" not in str(caught.value)
+
+
+def test_the_words_are_the_most_telling_ones() -> None:
+    with pytest.raises(ProviderRejected, match="400: 100 no such number"):
+        answered(400, error(100, error_data={"details": "no such number"})).deliver(HELLO)
+
+
+@pytest.mark.parametrize(
+    ("silence", "problem"),
+    [(httpx2.ConnectError("no"), ProviderUnavailable), (httpx2.ReadTimeout("no"), DeliveryUnknown)],
+)
+def test_a_silence_before_the_request_left_is_harmless(silence: Exception, problem: type[ParlourError]) -> None:
+    def fail(_: httpx2.Request) -> httpx2.Response:
+        raise silence
+
+    client = httpx2.Client(transport=httpx2.MockTransport(fail))
+    with pytest.raises(problem):
+        WhatsAppCloudProvider(client, "https://graph.example", Safe()).deliver(HELLO)
