@@ -1,5 +1,7 @@
 """The pack that chaos is made with: the example's site desk without its documents, and one tool more."""
 
+import re
+
 from local.example import PACK
 from parlour.packs import folder
 from parlour.packs.format import Pack
@@ -29,16 +31,25 @@ heavy: true
 """A long tool that changes something, and can be asked what became of a call."""
 
 
-def pack(slug: str, app: str) -> Pack:
-    """The pack for one tenant; a WhatsApp number, a web host and a slug are one tenant's only."""
+_AT_GUPSHUP = re.compile(r"provider: gupshup\n( +)app: \w+\n +source: .*\n")
+
+
+def pack(slug: str, app: str, *, cloud: bool = False) -> Pack:
+    """The pack for one tenant; a WhatsApp number, a web host and a slug are one tenant's only.
+
+    app     what the tenant's number is called at Gupshup, or its id at Meta when it is a `cloud` number.
+    """
     files = {name: text for name, text in folder.read(PACK).items() if name.startswith(_KEPT)}
     mine = {
         "slug: northbank": f"slug: {slug}",
         "tenants/northbank/": f"tenants/{slug}/",
         "site.northbank": f"site.{slug}",
-        "ParlourDemo": app,
+        "ParlourDemo": "Chaos" if cloud else app,
         "tools: [": "tools: [order_survey, ",
     }
     for before, after in mine.items():
         files = {name: text.replace(before, after) for name, text in files.items()}
+    if cloud:
+        at_meta = rf'provider: whatsapp_cloud\n\1phone_number_id: "{app}"\n'
+        files = {name: _AT_GUPSHUP.sub(at_meta, text) for name, text in files.items()}
     return validate({**files, "tools/order_survey.yaml": _SURVEY})

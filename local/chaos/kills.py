@@ -23,14 +23,21 @@ type Say = Callable[[str], None]
 type Choose = Callable[[list[Boundary]], Sequence[Boundary]]
 
 
-def kill_everywhere(world: World, desk: Desk, scenarios: Sequence[Scenario], say: Say, choose: Choose) -> list[Row]:
+def everything(boundaries: list[Boundary]) -> Sequence[Boundary]:
+    """Leave nothing out."""
+    return boundaries
+
+
+def kill_everywhere(
+    world: World, desk: Desk, scenarios: Sequence[Scenario], say: Say, choose: Choose = everything
+) -> list[Row]:
     """Record a clean run of each scenario, then die at each of its port calls; what became of every one.
 
     `choose` may leave boundaries out, for a quick look.
     """
     clean = record(world, desk, scenarios)
     seen = outside(world, desk)
-    rows = [_row(world, seen, conversation) for conversation in clean.all]
+    rows = [row_of(world, seen, conversation) for conversation in clean.all]
     if any(row.broken for row in rows):
         return rows  # a kill would show nothing about what breaks by itself
     doomed = [
@@ -42,7 +49,7 @@ def kill_everywhere(world: World, desk: Desk, scenarios: Sequence[Scenario], say
     killed = Conversations(world, desk)
     play(killed, [killed.open(boundary.scenario, boundary) for boundary in doomed])
     seen = outside(world, desk)
-    rows += [_row(world, seen, conversation) for conversation in killed.all]
+    rows += [row_of(world, seen, conversation) for conversation in killed.all]
     left = judge_all(world, desk)
     return [*rows, Row("everything", "after all of it", outcome="nothing left behind", broken=tuple(left))]
 
@@ -90,7 +97,8 @@ def _is_waiting(world: World, conversation: Conversation, due: list[tuple[Any, .
     return any(thing in mine for _, thing in due)
 
 
-def _row(world: World, seen: Outside, conversation: Conversation) -> Row:
+def row_of(world: World, seen: Outside, conversation: Conversation) -> Row:
+    """What became of one conversation, as a row."""
     verdict = judge(world, seen, conversation)
     boundary = conversation.boundary
     if boundary is None:

@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+from local.chaos.gateway import event
 from local.chaos.world import OPERATOR, Desk, World
 
 
@@ -19,22 +20,16 @@ def arrived(desk: Desk, outbox_id: object) -> dict[str, Any]:
 def request(method: str, path: str, body: object, desk: Desk | None = None) -> dict[str, Any]:
     """A request of the deployment's operator, as API Gateway hands it to the function."""
     headers = {"Authorization": f"Bearer {OPERATOR}", "Content-Type": "application/json"}
-    return {
-        "resource": "/{proxy+}",
-        "path": path,
-        "httpMethod": method,
-        "headers": {**headers, **({"Parlour-Tenant": desk.slug} if desk else {})},
-        "multiValueHeaders": None,
-        "queryStringParameters": None,
-        "multiValueQueryStringParameters": None,
-        "pathParameters": None,
-        "requestContext": {"stage": "live", "identity": {"sourceIp": "127.0.0.1"}, "path": path, "httpMethod": method},
-        "body": json.dumps(body) if body is not None else None,
-        "isBase64Encoded": False,
-    }
+    mine = {**headers, **({"Parlour-Tenant": desk.slug} if desk else {})}
+    return event(method, path, mine, json.dumps(body))
 
 
-def ask(world: World, event: dict[str, Any]) -> bool:
+def ask(world: World, wanted: dict[str, Any]) -> bool:
     """Whether the API said yes."""
-    ended = world.workers.invoke("http_api", event, 20)
+    ended = world.workers.invoke("http_api", wanted, 20)
     return ended.how == "answered" and ended.answer.get("statusCode") == 200
+
+
+def redrive_dead_letters(queue: str) -> dict[str, Any]:
+    """Move a queue's dead letters back to it."""
+    return request("POST", "/v1/operations/redrive", {"queue": queue, "most": 100})

@@ -47,6 +47,12 @@ class Boundary:
     point: Point
 
 
+ATTEMPTS = 3
+"""After so many deaths a turn is given up."""
+
+BEGUN = Point("database: commit", after=True)
+"""Where a turn is open and its attempt counted: a worker that dies here gets nothing done."""
+
 RAISE, NOTIFY, SURVEY = "raise_rfi", "notify_foreman", "order_survey"
 
 SCRIPTS: Mapping[str, Script] = {

@@ -10,18 +10,14 @@ from local.chaos.conversations import Conversation
 from local.chaos.kills import play
 from local.chaos.operator import ask, redrive
 from local.chaos.report import Row
-from local.chaos.scenarios import Scenario
+from local.chaos.scenarios import ATTEMPTS, BEGUN, Scenario
 from local.chaos.trials import broken, crowd, settle, waits
 from local.chaos.tripwire import Point, Tripwire
 from local.chaos.world import Desk, World
 from local.event_source import EventSource
 from local.workers import Worker
 
-ATTEMPTS = 3
 NEIGHBOURS = 20
-
-_BEGUN = Point("database: commit", after=True)
-"""The turn is open and its attempt counted; now the worker dies."""
 
 _ANSWERED = Scenario("poison", "plain", (), turns=2, steps=1, parked=True)
 
@@ -36,7 +32,7 @@ def poison(world: World) -> list[Row]:
     desk = world.open_desk("poison")
     conversations, neighbours = crowd(world, desk, NEIGHBOURS)
     victim = conversations.open(_ANSWERED)
-    victim.deaths = {("orchestrator", attempt): _BEGUN for attempt in range(1, ATTEMPTS + 1)}
+    victim.deaths = {("orchestrator", attempt): BEGUN for attempt in range(1, ATTEMPTS + 1)}
     begun: dict[str, float] = {}
     conversations.begin([victim])
     for neighbour in neighbours:

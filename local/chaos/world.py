@@ -22,6 +22,7 @@ import psycopg
 
 from local import emulator, queues
 from local.chaos.desk import OFFICE, PACK_SECRETS, pack
+from local.chaos.gateway import Gateway, event
 from local.database import APP, Cluster
 from local.event_source import EventSource, Source
 from local.gupshup import text_message
@@ -38,6 +39,7 @@ from parlour.packs.apply import apply
 from parlour.tenancy import roles
 
 TOKEN = "chaos-webhook-token"
+APP_SECRET = "chaos-app-secret-0000"
 OPERATOR = "o" * 48
 _PASSWORD = "chaos"
 _SIGNATURE = re.compile(r"\br\d{12}\b")
@@ -48,7 +50,7 @@ SOURCES = (
     Source("turns", "TurnsMessagingQueue", "orchestrator", seconds=15, visibility=17),
     Source("web", "TurnsWebQueue", "orchestrator", seconds=15, visibility=17),
     Source("outbox", "OutboxQueue", "outbound", seconds=10, visibility=12),
-    Source("tools", "ToolsQueue", "tool_dispatcher", seconds=15, visibility=17),
+    Source("tools", "ToolsQueue", "tool_dispatcher", seconds=26, visibility=28),
     Source("wakeups", "WakeupsQueue", "sweep", seconds=10, visibility=12),
 )
 """The template's mappings, with shorter limits, so that a lease ends while one waits for it. One message at a time,
@@ -70,6 +72,7 @@ class Servers:
 
     phone: str
     office: str
+    gateway: str
 
 
 class World:
@@ -128,14 +131,15 @@ class World:
         finally:
             opened.close()
 
-    def open_desk(self, slug: str) -> Desk:
-        """A new tenant with the chaos pack."""
-        desk = Desk(uuid7(datetime.now(UTC)), slug, f"Chaos-{slug}")
+    def open_desk(self, slug: str, *, cloud: bool = False) -> Desk:
+        """A new tenant with the chaos pack; its number is at Gupshup, or at Meta."""
+        app = f"1000{len(slug)}000" if cloud else f"Chaos-{slug}"
+        desk = Desk(uuid7(datetime.now(UTC)), slug, app)
         for name in PACK_SECRETS:
             self._secrets.create_secret(Name=f"parlour/tenants/{slug}/{name}", SecretString="not-a-secret")
         with self.database() as database:
             apply(
-                roles.operator(desk.tenant_id), database, Nowhere(), pack(slug, desk.app),
+                roles.operator(desk.tenant_id), database, Nowhere(), pack(slug, desk.app, cloud=cloud),
                 datetime.now(UTC), uuid7,
             )  # fmt: skip
         return desk
@@ -189,16 +193,10 @@ class Nowhere:
         return [[1.0] * self.dimensions for _ in texts]
 
 
-def webhook(payload: object, path: str = f"/webhooks/gupshup/{TOKEN}", headers: Mapping[str, str] | None = None) -> Any:
-    """A provider's POST as API Gateway hands it to the inbound function."""
-    body = payload if isinstance(payload, str) else json.dumps(payload)
-    return {
-        "httpMethod": "POST",
-        "path": path,
-        "headers": {"Content-Type": "application/json", **(headers or {})},
-        "body": body,
-        "isBase64Encoded": False,
-    }
+def webhook(payload: JsonObject) -> dict[str, Any]:
+    """Gupshup's POST as API Gateway hands it to the inbound function."""
+    headers = {"Content-Type": "application/json"}
+    return event("POST", f"/webhooks/gupshup/{TOKEN}", headers, json.dumps(payload))
 
 
 @contextmanager
@@ -213,31 +211,33 @@ def world(scripts: Mapping[str, Script]) -> Iterator[World]:
         running.callback(cluster.stop)
         cluster.create("parlour")
         cluster.migrate("parlour", datetime.now(UTC), _PASSWORD)
-        with cluster.superuser() as superuser:
-            superuser.execute("ALTER SYSTEM SET max_connections = 300")
         processes = Processes(folder, interrupts)
         running.callback(processes.stop)
         ports = free_ports()
         endpoint = emulator.start(processes, ports.emulator, folder)
-        servers = _servers(processes, ports.phone, ports.console)
+        gateway = Gateway()
+        running.callback(gateway.close)
+        servers = _servers(processes, ports.phone, ports.console, gateway.url)
         model = ScriptedModel(scripts)
         running.callback(model.close)
         urls = queues.create(emulator.client("sqs", endpoint), "chaos")
         environment = _environment(cluster, endpoint, servers, model, urls)
-        workers = Workers(environment, folder / "logs")
+        workers = gateway.workers = Workers(environment, folder / "logs")
         running.callback(workers.stop)
         yield World(cluster, endpoint, servers, model, workers, urls)
 
 
-def _servers(processes: Processes, phone: int, office: int) -> Servers:
+def _servers(processes: Processes, phone: int, office: int, gateway: str) -> Servers:
+    """Meta reports what became of a message; Gupshup keeps silent, so that an operator has something to do."""
     environment = plain_environment()
+    reporting = ("--whatsapp-callback", f"{gateway}/webhooks/whatsapp", "--whatsapp-secret", APP_SECRET)
     started = [
-        serve(processes, "phone", phone, "/messages", environment=environment),
+        serve(processes, "phone", phone, "/messages", *reporting, environment=environment),
         serve(processes, "office", office, "/done", environment=environment),
     ]
     for server in started:
         processes.wait_for(server.child, server.ready, _START_SECONDS)
-    return Servers(f"http://127.0.0.1:{phone}", f"http://127.0.0.1:{office}")
+    return Servers(f"http://127.0.0.1:{phone}", f"http://127.0.0.1:{office}", gateway)
 
 
 def _environment(
@@ -261,7 +261,7 @@ def _environment(
         "EMBEDDING_MODEL": Nowhere.model,
         "EMBEDDING_DIMENSIONS": str(Nowhere.dimensions),
         "PRIVATE_TOOL_HOSTS": f"{OFFICE}={servers.office}",
-        "PUBLIC_URL": servers.office,
+        "PUBLIC_URL": servers.gateway,
         "DAILY_CAP_USD": "100000",
     }
 
@@ -270,7 +270,7 @@ def _secrets(cluster: Cluster, endpoint: str) -> dict[str, str]:
     client = emulator.client("secretsmanager", endpoint)
     known = cluster.parameters("parlour", APP, _PASSWORD)
     login = {"username": APP, "password": _PASSWORD, "host": known["host"], "dbname": "parlour"}
-    whatsapp = {"whatsapp_app_secrets": ["chaos-app-secret-0000"], "whatsapp_verify_tokens": ["chaos-verify-token-00"]}
+    whatsapp = {"whatsapp_app_secrets": [APP_SECRET], "whatsapp_verify_tokens": ["chaos-verify-token-00"]}
     values = {
         "DATABASE_SECRET": json.dumps(login),
         "WEBHOOK_SECRET": json.dumps({"gupshup_tokens": [TOKEN], **whatsapp}),
