@@ -220,6 +220,10 @@ def _add_gupshup(app: FastAPI, phone: Phone, manners: Behaviour) -> None:
         answer: JsonObject = {"status": "submitted", "messageId": message.id}
         return manners.answer(answer, 202, partial(phone.confirm, message))
 
+    @app.get("/wa/{app_id}/media/{media_id}")
+    def download_file() -> Response:
+        return Response(PHOTO, media_type="image/png")
+
 
 def _add_meta(app: FastAPI, phone: Phone, manners: Behaviour) -> None:
     @app.post("/{version}/{phone_number_id}/messages")

@@ -7,22 +7,38 @@ import boto3
 import pytest
 from moto import mock_aws
 
+from local import phone
 from local.database import APP, Cluster
 from parlour.bootstrap import clients
 from parlour.bootstrap.receiver import build_receiver
 from parlour.infra.settings import ReceiverSettings
 from tests.desk import PHONE, Desk
 from tests.functions.deployed import CONTEXT, Handler, batch, failed, give, load_handler, store_database_secret
+from tests.functions.providers import Provider, provider
+
+__all__ = ["provider"]
 
 
 @pytest.fixture
-def handler(cluster: Cluster, desk: Desk, database_name: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Handler]:
-    """The function in its deployment: the database's secret and the two turn queues."""
+def handler(
+    cluster: Cluster, desk: Desk, database_name: str, provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Handler]:
+    """The function in its deployment: the database's secret, the two turn queues, the bucket, the provider."""
     del desk  # the pack is applied
     with mock_aws():
         monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
         secret = store_database_secret(cluster, database_name)
-        give(ReceiverSettings, monkeypatch, database_secret=secret, database_idle="true", media_bucket="media")
+        boto3.client("s3").create_bucket(
+            Bucket="media", CreateBucketConfiguration={"LocationConstraint": "eu-central-1"}
+        )
+        give(
+            ReceiverSettings,
+            monkeypatch,
+            database_secret=secret,
+            database_idle="true",
+            media_bucket="media",
+            whatsapp_base_url=provider.url,
+        )
         _forget()
         yield load_handler("receiver")
         _forget()
@@ -72,3 +88,24 @@ def test_with_the_database_away_everything_comes_again(handler: Handler, monkeyp
         SecretString=json.dumps({"username": APP, "password": "x", "host": "/nowhere", "dbname": "x"}),
     )
     assert failed(handler(batch(envelope(1), envelope(2)), CONTEXT)) == ["id-0", "id-1"]
+
+
+def test_a_photo_is_stored_woken_for_and_kept(handler: Handler, desk: Desk, provider: Provider) -> None:
+    photo = {
+        "kind": "image", "url": f"{provider.url}/wa/1/media/2", "mime_type": "image/png", "name": "", "caption": "",
+    }  # fmt: skip
+    sent = envelope(1, kind="media", text="", media=photo)
+
+    assert failed(handler(batch(sent), CONTEXT)) == []
+    ((message_id, media),) = desk.rows("SELECT id, media FROM messages")
+    key = f"tenant/{desk.tenant_id}/media/{message_id}"
+    assert media["stored"]["key"] == key  # type: ignore[index]
+    assert boto3.client("s3").get_object(Bucket="media", Key=key)["Body"].read() == phone.PHOTO
+    assert woken("turns_messaging") == 1
+
+
+def test_a_status_of_metas_settles_a_reply(handler: Handler, desk: Desk) -> None:
+    status = envelope(
+        1, provider="whatsapp_cloud", kind="status", status="delivered", text="", metadata={"callback": "x:1"}
+    )
+    assert failed(handler(batch(status), CONTEXT)) == []

@@ -143,7 +143,7 @@ def test_what_is_no_such_webhook_is_malformed(payload: Any) -> None:
 
 
 def test_news_about_the_account_are_nothing_to_us() -> None:
-    payload = {
+    payload: Any = {
         "object": "whatsapp_business_account",
         "entry": [{"changes": [{"field": "account_update", "value": {}}]}],
     }
