@@ -1,5 +1,6 @@
 """A working day of one tenant, through the rooms' public functions: everything a named query is for happens once."""
 
+import contextlib
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -26,7 +27,7 @@ from parlour.tenancy import audit, bindings, keys, members, people, routes, tena
 from parlour.tenancy.oidc import Issuers
 from parlour.tenancy.sign_in import Credentials, SignIn
 from parlour.tenancy.visitor import Visitor
-from parlour.turns import events, read
+from parlour.turns import events, read, redrive
 from tests.desk import Desk, WordEmbedder, says, searches
 from tests.integration.left_lying import work_left_lying
 
@@ -80,6 +81,7 @@ def play(desk: Desk) -> None:
     conversation_on_the_web(desk)
     a_turn_that_is_resumed(desk)
     work_left_lying(desk)
+    turns_that_fail(desk)
     money(desk)
 
 
@@ -247,6 +249,22 @@ def a_turn_that_is_resumed(desk: Desk) -> None:
     with pytest.raises(RuntimeError):
         desk.run()
     desk.run()
+
+
+def turns_that_fail(desk: Desk) -> None:
+    """Two turns break every time they are tried; one is redriven, the other is let be."""
+    visitor = desk.visit()
+    session = desk.session_of(visitor)
+    for text in ("And the formwork?", "And the rebar?"):
+        desk.write_web(visitor, session, text)
+        desk.model.script = [RuntimeError(), RuntimeError(), RuntimeError()]
+        for _ in range(3):
+            with contextlib.suppress(RuntimeError):
+                desk.run()
+    with desk.database.transaction(desk.admin) as tx:
+        first, second = redrive.parked(desk.admin, tx, 10)
+        redrive.dismiss(desk.admin, tx, first.id, desk.clock())
+    redrive.redrive(desk.admin, desk.database, {"web": desk.turns}, second.id, desk.clock())
 
 
 def money(desk: Desk) -> None:
