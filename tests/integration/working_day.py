@@ -30,6 +30,7 @@ from parlour.tenancy.visitor import Visitor
 from parlour.turns import events, read, redrive
 from tests.desk import Desk, WordEmbedder, says, searches
 from tests.integration.left_lying import work_left_lying
+from tests.integration.long_calls import long_calls
 
 ISSUER = Issuer("https://id.example.org", rsa.generate_private_key(public_exponent=65537, key_size=2048))
 SECRET = "s" * 40
@@ -80,8 +81,9 @@ def play(desk: Desk) -> None:
     conversation_on_whatsapp(desk)
     conversation_on_the_web(desk)
     a_turn_that_is_resumed(desk)
-    work_left_lying(desk)
+    long_calls(desk)
     turns_that_fail(desk)
+    work_left_lying(desk)
     money(desk)
 
 

@@ -154,7 +154,7 @@ def _watched[W](services: Services[W], principal: Principal, call: Call, endpoin
     def is_stopped() -> bool:
         try:
             with services.database.transaction(principal) as tx:
-                return store.cancelled(tx, call.id, call.run)
+                return not store.goes_on(tx, call.id, call.run)
         except DatabaseUnavailable:
             return False
 

@@ -130,9 +130,9 @@ SELECT id FROM ended;
 SELECT started_at, run_until FROM tool_calls
  WHERE id = %(id)s AND heavy AND state IN ('reserved', 'running') FOR UPDATE;
 
--- name: cancelled
--- Whether somebody asked for a run to stop, or it is not this run any more.
-SELECT count(*) = 0 FROM tool_calls WHERE id = %(id)s AND run_token = %(run)s AND cancelled_at IS NULL;
+-- name: goes_on
+-- A run that nobody has taken over and nobody wants stopped.
+SELECT id FROM tool_calls WHERE id = %(id)s AND run_token = %(run)s AND cancelled_at IS NULL;
 
 -- name: unknown
 -- The calls of which nobody knows whether they were done, the oldest first; none that was asked for through a binding

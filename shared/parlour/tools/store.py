@@ -72,8 +72,9 @@ def called_back(tx: Transaction, **fields: object) -> bool:
     return tx.value(SQL["called_back"], **fields) is not None
 
 
-def cancelled(tx: Transaction, call_id: UUID, run: int) -> bool:
-    return bool(tx.value(SQL["cancelled"], id=call_id, run=run))
+def goes_on(tx: Transaction, call_id: UUID, run: int) -> bool:
+    """Whether the run is still the call's, and nobody wants it stopped."""
+    return tx.value(SQL["goes_on"], id=call_id, run=run) is not None
 
 
 def unknown(tx: Transaction, clearance: int, most: int) -> list[UnknownCall]:

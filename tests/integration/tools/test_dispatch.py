@@ -3,8 +3,8 @@
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from dataclasses import replace
+from datetime import timedelta
 from uuid import UUID
 
 import pytest
@@ -23,101 +23,11 @@ from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database, Transaction
 from parlour.principal import Principal
-from parlour.tools import callbacks, calls
-from parlour.tools.callbacks import Callback
-from parlour.tools.dispatch import Services, dispatch
-from parlour.tools.endpoints import PythonEndpoint
-from parlour.tools.records import EndedCall
+from parlour.tools import calls
 from parlour.tools.run import ToolContext
-from parlour.turns.resume import ToWake, tool_ended
+from parlour.turns.resume import tool_ended
 from tests.desk import Desk, says
-from tests.desk import calls as asks
-
-SECRET = "s" * 40
-
-
-class Killed(BaseException):
-    """Stands for the end of the process: nothing of ours catches it."""
-
-
-@dataclass
-class Yard:
-    """A desk with a long tool, and what its dispatcher is run with."""
-
-    desk: Desk
-    open_database: Callable[[], Database]
-    done: list[str] = field(default_factory=list)
-    during: Callable[[ToolContext], None] = lambda _: None
-    found: JsonObject | None = None
-    woken: list[ToWake] = field(default_factory=list)
-    delayed: list[tuple[JsonObject, float]] = field(default_factory=list)
-    urls: list[str] = field(default_factory=list)
-    broken: Exception | None = None
-
-    def tool(self, context: ToolContext, arguments: JsonObject) -> JsonObject:
-        self.urls.append(context.callback_url)
-        self.done.append(context.idempotency_key)
-        self.during(context)
-        return {"number": len(self.done)}
-
-    def send(self, body: JsonObject, seconds: float, /) -> None:
-        self.delayed.append((body, seconds))
-
-    def wake(self, told: ToWake) -> None:
-        if self.broken:
-            raise self.broken
-        self.woken.append(told)
-
-    def services(self, database: Database | None = None) -> Services[ToWake]:
-        def resume(tx: Transaction, tenant_id: UUID, ended: EndedCall, now: datetime) -> ToWake | None:
-            return tool_ended(tx, tenant_id, ended, uuid7, now)
-
-        def callback_url(callback: Callback, until: datetime, now: datetime) -> str:
-            return callbacks.url("https://p.example", callback, SECRET, until, now)
-
-        lookups = {"found": lambda _: self.found}
-        return Services(
-            database=database or self.desk.database,
-            open_database=self.open_database,
-            endpoints={"python": PythonEndpoint({"compile": self.tool}, lookups)},
-            resume=resume,
-            wake=self.wake,
-            wakeups=self,
-            callback_url=callback_url,
-            clock=self.desk.clock,
-            new_id=uuid7,
-        )
-
-    def begin(self, **flags: bool | str | int) -> UUID:
-        """A turn has asked for the tool and replied; the call waits for the dispatcher."""
-        self.desk.add_tool("compile", self.tool, **{"heavy": True, **flags})  # type: ignore[arg-type]
-        self.desk.write("Please compile the report.")
-        self.desk.model.script = [asks("compile"), says("It is being compiled.")]
-        self.desk.run()
-        ((call_id,),) = self.desk.rows("SELECT id FROM tool_calls")
-        assert isinstance(call_id, UUID)
-        return call_id
-
-    def dispatch(self, call_id: UUID, database: Database | None = None) -> None:
-        dispatch(self.services(database), self.desk.tenant_id, call_id, lambda: 900.0)
-
-    def call_back(self, url: str, result: JsonObject) -> EndedCall:
-        callback = callbacks.read(url.rpartition("/")[2], SECRET, self.desk.clock())
-        with self.desk.database.transaction(callback.tenant_id) as tx:
-            content = callbacks.result_of(result)
-            ended = calls.called_back(tx, callback.call_id, callback.run, content, self.desk.clock())
-            tool_ended(tx, callback.tenant_id, ended, uuid7, self.desk.clock())
-        return ended
-
-    def state(self) -> tuple[object, ...]:
-        ((state, code),) = self.desk.rows("SELECT state, code FROM tool_calls")
-        return state, code
-
-    def told(self) -> list[object]:
-        return [body for (body,) in self.desk.rows("SELECT body FROM messages WHERE kind = 'tool_result'")]
-
-    def due(self) -> list[tuple[object, ...]]:
-        return self.desk.rows("SELECT due_at FROM work_due WHERE kind = 'tool_call'")
+from tests.yard import Yard
 
 
 @pytest.fixture
@@ -165,19 +75,9 @@ def test_the_tool_acts_for_the_user_with_a_database_of_its_own(yard: Yard) -> No
     assert seen[0].database is not yard.desk.database
 
 
-def kill(yard: Yard, call_id: UUID) -> None:
-    def die(_: ToolContext) -> None:
-        raise Killed
-
-    yard.during = die
-    with pytest.raises(Killed):
-        yard.dispatch(call_id)
-    yard.during = lambda _: None
-
-
 def test_a_call_whose_worker_died_is_left_alone_until_that_worker_is_given_up(yard: Yard) -> None:
     call_id = yard.begin()
-    kill(yard, call_id)
+    yard.kill(call_id)
     assert yard.state() == ("running", None)
     with pytest.raises(LeaseHeld) as held:
         yard.dispatch(call_id)
@@ -200,7 +100,7 @@ def test_a_call_whose_worker_died_is_settled_as_its_tool_allows(
 ) -> None:
     call_id = yard.begin(**flags)
     yard.found = found
-    kill(yard, call_id)
+    yard.kill(call_id)
     yard.desk.clock.now += timedelta(seconds=901)
     yard.dispatch(call_id)
     assert (yard.state()[0], len(yard.done), len(set(yard.done)), len(yard.told())) == (state, times, 1, 1)
@@ -351,7 +251,7 @@ def test_a_call_that_the_tool_took_is_cancelled_at_once(yard: Yard) -> None:
 
 def in_doubt(yard: Yard) -> UUID:
     call_id = yard.begin()
-    kill(yard, call_id)
+    yard.kill(call_id)
     yard.desk.clock.now += timedelta(seconds=901)
     yard.dispatch(call_id)
     assert yard.state()[0] == "unknown"
