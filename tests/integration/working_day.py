@@ -15,7 +15,7 @@ from parlour.channels import outbox
 from parlour.channels.envelope import Media
 from parlour.channels.media import MediaKeeper
 from parlour.channels.send import ChannelProvider, Outgoing, Sent, send
-from parlour.infra.errors import DeliveryUnknown, LeaseHeld, ProviderRejected, SpendRefused
+from parlour.infra.errors import DatabaseUnavailable, DeliveryUnknown, LeaseHeld, ProviderRejected, SpendRefused
 from parlour.infra.ids import uuid7
 from parlour.models import costs, spend
 from parlour.packs import folder
@@ -241,30 +241,32 @@ def conversation_on_the_web(desk: Desk) -> None:
 
 
 def a_turn_that_is_resumed(desk: Desk) -> None:
-    """A worker is refused while another holds the lease; one breaks after a tool call, the next goes on."""
+    """A worker is refused while another holds the lease; one loses its database, one breaks, the next goes on."""
     desk.write("And the wind?", "day-3")
     desk.rows(f"UPDATE sessions SET lease_until = '{desk.clock().isoformat()}'::timestamptz + '1 minute' RETURNING 1")
     with pytest.raises(LeaseHeld):
         desk.run()
     desk.clock.now += timedelta(minutes=2)
-    desk.model.script = [searches("wind limit"), RuntimeError(), says("38 km/h [1].")]
+    desk.model.script = [searches("wind limit"), DatabaseUnavailable(), RuntimeError(), says("38 km/h [1].")]
+    with pytest.raises(DatabaseUnavailable):
+        desk.run()
     with pytest.raises(RuntimeError):
         desk.run()
     desk.run()
 
 
 def turns_that_fail(desk: Desk) -> None:
-    """Two turns break every time they are tried; one is redriven, the other is let be."""
+    """Three turns break every time they are tried; one is let be, one is redriven, one waits for somebody."""
     visitor = desk.visit()
     session = desk.session_of(visitor)
-    for text in ("And the formwork?", "And the rebar?"):
+    for text in ("And the formwork?", "And the rebar?", "And the scaffold?"):
         desk.write_web(visitor, session, text)
         desk.model.script = [RuntimeError(), RuntimeError(), RuntimeError()]
         for _ in range(3):
             with contextlib.suppress(RuntimeError):
                 desk.run()
     with desk.database.transaction(desk.admin) as tx:
-        first, second = redrive.parked(desk.admin, tx, 10)
+        first, second, _ = redrive.parked(desk.admin, tx, 10)
         redrive.dismiss(desk.admin, tx, first.id, desk.clock())
     redrive.redrive(desk.admin, desk.database, {"web": desk.turns}, second.id, desk.clock())
 
