@@ -14,10 +14,15 @@ type Cell = float | int | str
 
 def json_file(description: str) -> Path | None:
     """Parse the command line; where to write the figures, None for the screen alone."""
-    parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures here too")
-    chosen: Path | None = parser.parse_args().json
+    chosen: Path | None = parser(description).parse_args().json
     return chosen
+
+
+def parser(description: str) -> argparse.ArgumentParser:
+    """A command line with the one option that every benchmark has."""
+    made = argparse.ArgumentParser(description=description)
+    made.add_argument("--json", type=Path, metavar="FILE", help="write the figures here too")
+    return made
 
 
 def percentile(values: Sequence[float], percent: int) -> float:

@@ -46,6 +46,10 @@ class EventSource:
         """The same mapping with another limit for its invocations."""
         return EventSource(self._client, replace(self.source, seconds=seconds, visibility=int(seconds) + 2))
 
+    def batches(self, batch: int) -> "EventSource":
+        """The same mapping with so many messages per invocation."""
+        return EventSource(self._client, replace(self.source, batch=batch))
+
     def receive(self, most: int | None = None) -> list[dict[str, Any]]:
         """Up to a batch of messages, as Lambda's records; none when the queue has none to give."""
         found = self._client.receive_message(

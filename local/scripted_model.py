@@ -4,8 +4,10 @@ Whoever writes to an agent picks the script and signs: "chaos effects r17: ..." 
 What it answers hangs on what the request shows alone, so that a turn that is resumed elsewhere goes on.
 """
 
+import base64
 import json
 import re
+import struct
 import threading
 import time
 import uuid
@@ -15,9 +17,13 @@ from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from parlour.infra.jsonable import JsonObject
+from parlour.infra.jsonable import Json, JsonObject
 
 _SIGNED = re.compile(r"\bchaos ([a-z_]+) ([a-z0-9]+)\b")
+
+
+DIMENSIONS = 8
+"""Of a vector, when the request does not say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +115,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if self.path.endswith("/embeddings"):
+            self._answer(200, embeddings(request))
+            return
         try:
             script, tag = self.model.begin(request)
         except LookupError as error:
@@ -130,8 +139,11 @@ class _Handler(BaseHTTPRequestHandler):
         """Say nothing: the counts say it."""
 
     def _refuse(self, why: str) -> None:
-        body = json.dumps({"type": "error", "error": {"type": "invalid_request_error", "message": why}}).encode()
-        self.send_response(400)
+        self._answer(400, {"type": "error", "error": {"type": "invalid_request_error", "message": why}})
+
+    def _answer(self, status: int, content: JsonObject) -> None:
+        body = json.dumps(content).encode()
+        self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
@@ -166,6 +178,21 @@ def events(model: str, content: Sequence[JsonObject], script: Script) -> Iterato
     delta = {"stop_reason": stop, "stop_sequence": None}
     yield {"type": "message_delta", "delta": delta, "usage": {"output_tokens": script.output_tokens}}
     yield {"type": "message_stop"}
+
+
+def embeddings(request: JsonObject) -> JsonObject:
+    """Vectors as OpenAI gives them: every text is at the same place, so that words alone tell texts apart."""
+    size, texts = int(str(request.get("dimensions") or DIMENSIONS)), request["input"]
+    packed = base64.b64encode(struct.pack(f"<{size}f", *([1.0] * size))).decode()
+    vector: Json = packed if request.get("encoding_format") == "base64" else [1.0] * size
+    data: list[Json] = [
+        {"object": "embedding", "index": index, "embedding": vector} for index, _ in enumerate([*_list(texts)])
+    ]
+    return {"object": "list", "model": request.get("model"), "data": data}
+
+
+def _list(value: Json) -> list[Json]:
+    return value if isinstance(value, list) else [value]
 
 
 def _opened(block: JsonObject) -> tuple[JsonObject, JsonObject]:

@@ -35,7 +35,7 @@ KILLS, REDRIVE = "kills", "redrive"
 def main(arguments: Sequence[str]) -> int:
     """Run what was asked for; the exit status."""
     asked = _parsed(arguments)
-    logging.getLogger("parlour").setLevel(logging.ERROR)  # the workers' logs are in .parlour/logs/chaos
+    logging.disable(logging.INFO)  # of this process; the workers' logs are in .parlour/logs/chaos
     console = Console(width=None if sys.stdout.isatty() else 180, highlight=False)
     begun = time.monotonic()
     try:

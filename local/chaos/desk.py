@@ -15,6 +15,8 @@ OFFICE = "office.northbank.example"
 
 _KEPT = ("tenant.yaml", "humans/", "teams/", "agents/", "tools/", "bindings/site-desk.yaml")
 
+_KNOWLEDGE = ("documents/", "entities/", "entity_types/")
+
 _SURVEY = f"""
 description: Order a survey of an area. It takes a while; the result comes by itself.
 schema:
@@ -34,12 +36,14 @@ heavy: true
 _AT_GUPSHUP = re.compile(r"provider: gupshup\n( +)app: \w+\n +source: .*\n")
 
 
-def pack(slug: str, app: str, *, cloud: bool = False) -> Pack:
+def pack(slug: str, app: str, *, cloud: bool = False, whole: bool = False) -> Pack:
     """The pack for one tenant; a WhatsApp number, a web host and a slug are one tenant's only.
 
     app     what the tenant's number is called at Gupshup, or its id at Meta when it is a `cloud` number.
+    whole   with its records and documents.
     """
-    files = {name: text for name, text in folder.read(PACK).items() if name.startswith(_KEPT)}
+    kept = (*_KEPT, *_KNOWLEDGE) if whole else _KEPT
+    files = {name: text for name, text in folder.read(PACK).items() if name.startswith(kept)}
     mine = {
         "slug: northbank": f"slug: {slug}",
         "tenants/northbank/": f"tenants/{slug}/",

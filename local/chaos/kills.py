@@ -67,18 +67,18 @@ def play(conversations: Conversations, begun: list[Conversation]) -> None:
     conversations.begin(begun)
     rested = pump.run(_REST_SECONDS)
     for _ in range(2):
-        if _sweep(conversations, begun):
+        if _sweep(conversations):
             rested = pump.run(_REST_SECONDS)
     if not rested:
-        for conversation in begun:
+        for conversation in conversations.all:
             conversation.problems.append(f"nothing came to rest: {pump.held()}")
 
 
-def _sweep(conversations: Conversations, begun: list[Conversation]) -> bool:
+def _sweep(conversations: Conversations) -> bool:
     """Let the minutes of grace be over and the schedule strike; whether anything was due."""
     due = conversations.world.rows(_SWEPT, conversations.desk.tenant_id)
     if due:
-        for conversation in begun:
+        for conversation in conversations.all:
             conversation.swept = conversation.swept or _is_waiting(conversations.world, conversation, due)
         conversations.world.workers.invoke("sweep", {**_SCHEDULED, "time": datetime.now(UTC).isoformat()}, 30)
     return bool(due)

@@ -2,9 +2,10 @@
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import batched
 from typing import Any
 
 from local.chaos.world import World
@@ -19,7 +20,7 @@ _LOOK_SECONDS = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """One message on its way to a function; `receives` counts this delivery."""
+    """One message on its way to a function, the first of its batch; `receives` counts this delivery."""
 
     function: str
     queue: str
@@ -38,6 +39,7 @@ class Pump:
     """Lambda's pollers. `plan` and `seen` are called from several threads.
 
     seconds   what an invocation may take, if not what its mapping says.
+    intake    envelopes that the receiver is given at once.
     """
 
     def __init__(
@@ -48,9 +50,12 @@ class Pump:
         *,
         slots: int = SLOTS,
         seconds: float | None = None,
+        intake: int = 1,
     ) -> None:
         self._world = world
         self._sources = world.sources if seconds is None else [source.patient(seconds) for source in world.sources]
+        if intake > 1:
+            self._sources = [one.batches(intake) if one.source.name == "intake" else one for one in self._sources]
         self._plan = plan
         self._seen = seen
         self._slots = slots
@@ -83,8 +88,10 @@ class Pump:
             free = self._slots - len(self._running)
             if free <= 0:
                 return took
-            for record in source.receive(free):
-                self._running.append(threads.submit(self._deliver, source, record))
+            batch = source.source.batch
+            records = source.receive(free if batch == 1 else batch)
+            for some in batched(records, batch, strict=False):
+                self._running.append(threads.submit(self._deliver, source, some))
                 took = True
         return took
 
@@ -93,12 +100,13 @@ class Pump:
             self._running.remove(done)
             done.result()
 
-    def _deliver(self, source: EventSource, record: dict[str, Any]) -> None:
+    def _deliver(self, source: EventSource, records: Sequence[dict[str, Any]]) -> None:
+        record = records[0]
         receives = int(record["attributes"]["ApproximateReceiveCount"])
         mapping = source.source
         delivery = Delivery(mapping.function, mapping.name, json.loads(record["body"]), receives)
         wrap = self._plan(delivery) if self._plan else None
         begun = time.monotonic()
-        ended = source.handle(self._world.workers, [record], wrap)
+        ended = source.handle(self._world.workers, records, wrap)
         if self._seen:
             self._seen(delivery, ended, begun)

@@ -131,15 +131,15 @@ class World:
         finally:
             opened.close()
 
-    def open_desk(self, slug: str, *, cloud: bool = False) -> Desk:
-        """A new tenant with the chaos pack; its number is at Gupshup, or at Meta."""
+    def open_desk(self, slug: str, *, cloud: bool = False, whole: bool = False) -> Desk:
+        """A new tenant with the chaos pack, or the `whole` example; its number is at Gupshup, or at Meta."""
         app = f"1000{len(slug)}000" if cloud else f"Chaos-{slug}"
         desk = Desk(uuid7(datetime.now(UTC)), slug, app)
         for name in PACK_SECRETS:
             self._secrets.create_secret(Name=f"parlour/tenants/{slug}/{name}", SecretString="not-a-secret")
         with self.database() as database:
             apply(
-                roles.operator(desk.tenant_id), database, Nowhere(), pack(slug, desk.app, cloud=cloud),
+                roles.operator(desk.tenant_id), database, Nowhere(), pack(slug, desk.app, cloud=cloud, whole=whole),
                 datetime.now(UTC), uuid7,
             )  # fmt: skip
         return desk
@@ -200,8 +200,11 @@ def webhook(payload: JsonObject) -> dict[str, Any]:
 
 
 @contextmanager
-def world(scripts: Mapping[str, Script]) -> Iterator[World]:
-    """Everything started, in a folder and on ports of its own; taken down at the end."""
+def world(scripts: Mapping[str, Script], *, offline: bool = False) -> Iterator[World]:
+    """Everything started, in a folder and on ports of its own; taken down at the end.
+
+    offline   the stand-in answers instead of the scripts.
+    """
     folder = FOLDER / f"chaos-{os.getpid()}"
     with ExitStack() as running:
         interrupts = running.enter_context(Interrupts())
@@ -221,7 +224,7 @@ def world(scripts: Mapping[str, Script]) -> Iterator[World]:
         model = ScriptedModel(scripts)
         running.callback(model.close)
         urls = queues.create(emulator.client("sqs", endpoint), "chaos")
-        environment = _environment(cluster, endpoint, servers, model, urls)
+        environment = _environment(cluster, endpoint, servers, model, urls, "" if offline else "chaos")
         workers = gateway.workers = Workers(environment, folder / "logs")
         running.callback(workers.stop)
         yield World(cluster, endpoint, servers, model, workers, urls)
@@ -241,7 +244,7 @@ def _servers(processes: Processes, phone: int, office: int, gateway: str) -> Ser
 
 
 def _environment(
-    cluster: Cluster, endpoint: str, servers: Servers, model: ScriptedModel, urls: Mapping[str, str]
+    cluster: Cluster, endpoint: str, servers: Servers, model: ScriptedModel, urls: Mapping[str, str], key: str
 ) -> dict[str, str]:
     """What the template gives its functions: one environment for all of them."""
     s3 = emulator.client("s3", endpoint)
@@ -250,14 +253,14 @@ def _environment(
         **plain_environment(),
         **emulator.environment(endpoint),
         **{queues.variable(resource): url for resource, url in urls.items()},
-        **_secrets(cluster, endpoint),
+        **_secrets(cluster, endpoint, key),
         "ENVIRONMENT": "chaos",
         "TZ": "UTC",
         "MEDIA_BUCKET": "chaos-media",
         "GUPSHUP_BASE_URL": servers.phone,
         "WHATSAPP_BASE_URL": servers.phone,
         "ANTHROPIC_BASE_URL": model.url,
-        "EMBEDDING_URL": servers.office,
+        "EMBEDDING_URL": f"{model.url}/v1",
         "EMBEDDING_MODEL": Nowhere.model,
         "EMBEDDING_DIMENSIONS": str(Nowhere.dimensions),
         "PRIVATE_TOOL_HOSTS": f"{OFFICE}={servers.office}",
@@ -266,7 +269,7 @@ def _environment(
     }
 
 
-def _secrets(cluster: Cluster, endpoint: str) -> dict[str, str]:
+def _secrets(cluster: Cluster, endpoint: str, key: str) -> dict[str, str]:
     client = emulator.client("secretsmanager", endpoint)
     known = cluster.parameters("parlour", APP, _PASSWORD)
     login = {"username": APP, "password": _PASSWORD, "host": known["host"], "dbname": "parlour"}
@@ -274,7 +277,7 @@ def _secrets(cluster: Cluster, endpoint: str) -> dict[str, str]:
     values = {
         "DATABASE_SECRET": json.dumps(login),
         "WEBHOOK_SECRET": json.dumps({"gupshup_tokens": [TOKEN], **whatsapp}),
-        "MODEL_SECRET": json.dumps({"anthropic_api_key": "chaos"}),
+        "MODEL_SECRET": json.dumps({"anthropic_api_key": key}),
         "TOKEN_SECRET": "t" * 64,
         "OPERATOR_SECRET": OPERATOR,
     }
