@@ -28,7 +28,7 @@ PURE = {
     "context": "*",
     "channels": {"envelope", "fields", "format", "gupshup", "outgoing", "sniff", "whatsapp_cloud"},
     "models": {"request", "route", "cap", "roles"},
-    "tools": {"definition", "result"},
+    "tools": {"addresses", "answers", "callbacks", "definition", "doubt", "records", "result"},
     "knowledge": {"chunks", "mail", "snapshots", "changes"},
     "tenancy": {"roles", "visitor", "records", "persona", "labels", "tokens"},
     "turns": {"journal", "polite", "records", "timing"},
