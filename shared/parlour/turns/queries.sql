@@ -223,7 +223,7 @@ UPDATE turns
 
 -- name: insert_tool_result
 -- What a tool call came to, as a message of the session that asked for it: once per call and outcome. It is answered
--- on the channel that the call was asked for on.
+-- on the channel that the call was asked for on. Told again, it leaves nothing to be looked after.
 WITH asked AS (
     SELECT s.id AS session_id, s.binding_id, s.channel AS queue,
            (SELECT m.channel FROM messages m
@@ -238,9 +238,10 @@ WITH asked AS (
            'tool_result', %(body)s, %(provider_message_id)s, %(now)s, %(now)s, %(metadata)s
       FROM asked
     ON CONFLICT (tenant_id, binding_id, provider_message_id) DO NOTHING
+    RETURNING session_id
 ), waiting AS (
     INSERT INTO work_due (tenant_id, kind, id, due_at)
-    SELECT current_tenant(), 'session', session_id, %(due_at)s FROM asked
+    SELECT current_tenant(), 'session', session_id, %(due_at)s FROM stored
     ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = LEAST(work_due.due_at, EXCLUDED.due_at)
 )
 SELECT session_id, queue AS channel FROM asked;
