@@ -75,7 +75,8 @@ def test_the_model_reads_the_persona_the_history_and_the_moment(desk: Desk) -> N
     assert "And since when?" in opening
     assert "Time: Monday 2026-03-02" in opening
     assert "Priya" in opening
-    assert [tool["name"] for tool in request.tools] == ["compile_report", "notify_foreman", "raise_rfi", "search_knowledge"]
+    offered = [tool["name"] for tool in request.tools]
+    assert offered == ["compile_report", "notify_foreman", "raise_rfi", "search_knowledge"]
 
 
 def test_a_burst_becomes_one_turn_and_the_later_wakes_find_nothing(desk: Desk) -> None:
