@@ -84,16 +84,18 @@ def _sweep(conversations: Conversations) -> bool:
     return bool(due)
 
 
-_THINGS = """
-SELECT s.id FROM sessions s JOIN users u ON u.id = s.user_id WHERE u.phone = %(number)s
-UNION ALL SELECT o.id FROM outbox o WHERE o.recipient = %(number)s
+_WAITING = """
+SELECT s.id FROM sessions s JOIN users u ON u.id = s.user_id JOIN messages m ON m.session_id = s.id
+ WHERE u.phone = %s AND m.state IN ('unanswered', 'taken')
+UNION ALL SELECT o.id FROM outbox o WHERE o.recipient = %s AND o.state IN ('pending', 'sending')
 UNION ALL SELECT c.id FROM tool_calls c JOIN turns t ON t.id = c.turn_id JOIN sessions s ON s.id = t.session_id
-            JOIN users u ON u.id = s.user_id WHERE u.phone = %(number)s
+            JOIN users u ON u.id = s.user_id WHERE u.phone = %s AND c.state IN ('reserved', 'running')
 """
 
 
 def _is_waiting(world: World, conversation: Conversation, due: list[tuple[Any, ...]]) -> bool:
-    mine = {row[0] for row in world.rows(_THINGS.replace("%(number)s", "%s"), *[conversation.number] * 3)}
+    """Whether something of this conversation is due that nobody else would have seen to."""
+    mine = {row[0] for row in world.rows(_WAITING, *[conversation.number] * 3)}
     return any(thing in mine for _, thing in due)
 
 

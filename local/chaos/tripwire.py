@@ -26,7 +26,7 @@ from parlour.infra.queries import parse
 WHOLE = "the invocation"
 """The name of the outermost call: the handler itself. After it everything is done, but nobody was told."""
 
-_IDS = re.compile(r"[0-9a-f]{8}[0-9a-f-]*|[^/]{24,}", re.IGNORECASE)
+_IDS = re.compile(r"[0-9a-f]{8}[0-9a-f-]*[^/]*|[^/]{24,}", re.IGNORECASE)
 _SUFFIX = re.compile(r"(_secret|Queue)?(-[0-9a-zA-Z]{6})?(\.fifo)?$")
 _PREFIX = re.compile(r"^.*[/:]|^chaos-")
 
@@ -81,7 +81,7 @@ class _Wire:
     @contextmanager
     def port(self, name: str) -> Iterator[None]:
         """One port call; what it calls in its turn is part of it. The handler itself does not count as outer."""
-        if getattr(self._inside, "depth", 0):
+        if self._is_inside():
             yield
             return
         call = self._begin(name)
@@ -121,11 +121,17 @@ class _Wire:
 
         @functools.wraps(original)
         def replacement(response: httpx2.Response, *arguments: Any, **named: Any) -> Iterator[bytes]:
-            name = f"{_http(self._tripwire.places, (None, response.request))}, the answer"
-            with self.port(name):
+            if self._is_inside():
+                yield from original(response, *arguments, **named)
+                return
+            with self.port(f"{_http(self._tripwire.places, (None, response.request))}, the answer"):
                 yield from original(response, *arguments, **named)
 
         return replacement
+
+    def _is_inside(self) -> bool:
+        """Whether this thread is in a port call already."""
+        return bool(getattr(self._inside, "depth", 0))
 
     def _begin(self, name: str) -> str:
         with self._counting:

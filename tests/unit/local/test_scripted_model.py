@@ -1,0 +1,56 @@
+"""The model that plays scripts: what it says hangs on the request alone, and it counts."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import httpx2
+import pytest
+
+from local.scripted_model import Script, ScriptedModel, Uses
+from parlour.models.anthropic import AnthropicModel
+from parlour.models.request import Completed, ModelRequest
+
+SCRIPTS = {
+    "plain": Script(then="Noted."),
+    "acts": Script(uses=(Uses("raise_rfi", {"subject": "Crack TAG"}),), then="Raised.", later="It came."),
+}
+OPENING: dict[str, Any] = {"role": "user", "content": [{"type": "text", "text": "chaos acts r1: the crack"}]}
+
+
+@pytest.fixture
+def model() -> Iterator[ScriptedModel]:
+    server = ScriptedModel(SCRIPTS)
+    yield server
+    server.close()
+
+
+def ask(model: ScriptedModel, *messages: dict[str, Any]) -> Completed:
+    request = ModelRequest("claude-sonnet-5-5", 1_500, (), (), messages)
+    *_, completed = AnthropicModel("key", model.url).stream(request, seconds_left=20)
+    assert isinstance(completed, Completed)
+    return completed
+
+
+def test_it_calls_its_tools_first_and_signs_their_arguments(model: ScriptedModel) -> None:
+    completed = ask(model, OPENING)
+    assert completed.stop_reason == "tool_use"
+    assert [(block["name"], block["input"]) for block in completed.blocks] == [("raise_rfi", {"subject": "Crack r1"})]
+
+
+def test_it_goes_on_from_what_the_request_shows(model: ScriptedModel) -> None:
+    asked = ask(model, OPENING).blocks
+    result = {"type": "tool_result", "tool_use_id": asked[0]["id"], "content": "{}"}
+    after = ask(model, OPENING, {"role": "assistant", "content": [*asked]}, {"role": "user", "content": [result]})
+    later = ask(model, OPENING, {"role": "assistant", "content": "On it."}, {"role": "user", "content": "And now?"})
+    assert [block["text"] for block in (*after.blocks, *later.blocks)] == ["Raised. (r1)", "It came. (r1)"]
+
+
+def test_every_request_of_a_signature_is_counted(model: ScriptedModel) -> None:
+    ask(model, OPENING)
+    ask(model, OPENING)
+    assert (model.asked("r1"), model.asked("r2")) == (2, 0)
+
+
+def test_a_request_that_nobody_signed_is_refused(model: ScriptedModel) -> None:
+    body = {"model": "m", "messages": [{"role": "user", "content": "hello"}]}
+    assert httpx2.post(f"{model.url}/v1/messages", json=body).status_code == 400
