@@ -17,8 +17,8 @@ DEVELOPER = "developer"
 CONTACT = "Asha"
 """Who answers for the site desk: the pack's WhatsApp binding."""
 
-SECRET = f"parlour/tenants/{TENANT}/gupshup"
-"""The name that the pack refers to its WhatsApp provider's key by."""
+SECRETS = (f"parlour/tenants/{TENANT}/gupshup", f"parlour/tenants/{TENANT}/whatsapp")
+"""The names that the pack refers to its WhatsApp providers' keys by."""
 
 OFFICE = "office.northbank.example"
 """The host that the pack's tools call; on a laptop `local/office.py` answers for it."""

@@ -46,6 +46,7 @@ class Addresses:
     console: str
     api: str
     webhook: str
+    whatsapp: str
     phone: str
     issuer: str
     office: str
@@ -115,7 +116,7 @@ class _Start:
             built = deployment.build(deployment.host_architecture(), say)
         with self._progress.step("deployment (sam deploy)"):
             deployed = deployment.deploy(endpoint, built, self._parameters(cluster), self._folder, say)
-            self._store_provider_key(endpoint)
+            self._store_provider_keys(endpoint)
         addresses = self._addresses(deployed)
         with self._progress.step("embeddings, sign-in, site office, phone, console"):
             self._await([*servers, self._phone(addresses), self._console(deployed, addresses)])
@@ -153,19 +154,21 @@ class _Start:
             "OidcIssuers": _here(self._ports.issuer),
         }
 
-    def _store_provider_key(self, endpoint: str) -> None:
-        """The example tenant's own secret, by the name that its pack refers to it by."""
+    def _store_provider_keys(self, endpoint: str) -> None:
+        """The example tenant's own secrets, by the names that its pack refers to them by."""
         client = emulator.client("secretsmanager", endpoint)
-        try:
-            client.create_secret(Name=example.SECRET, SecretString=self._keys.gupshup_key)
-        except client.exceptions.ResourceExistsException:
-            client.put_secret_value(SecretId=example.SECRET, SecretString=self._keys.gupshup_key)
+        for name in example.SECRETS:
+            try:
+                client.create_secret(Name=name, SecretString=self._keys.provider_key)
+            except client.exceptions.ResourceExistsException:
+                client.put_secret_value(SecretId=name, SecretString=self._keys.provider_key)
 
     def _addresses(self, deployed: Deployment) -> Addresses:
         return Addresses(
             console=_here(self._ports.console),
             api=deployed.api_url,
             webhook=f"{deployed.api_url}/webhooks/gupshup/{self._keys.webhook_token}",
+            whatsapp=f"{deployed.api_url}/webhooks/whatsapp",
             phone=_here(self._ports.phone),
             issuer=_here(self._ports.issuer),
             office=_here(self._ports.office),
@@ -183,8 +186,13 @@ class _Start:
         return serve(self._processes, "office", self._ports.office, "/done", environment=self._plain)
 
     def _phone(self, addresses: Addresses) -> Server:
-        callback = ("--callback", addresses.webhook)
-        return serve(self._processes, "phone", self._ports.phone, "/messages", *callback, environment=self._plain)
+        arguments = {
+            "--callback": addresses.webhook,
+            "--whatsapp-callback": addresses.whatsapp,
+            "--whatsapp-secret": self._keys.whatsapp_app_secret,
+        }
+        flat = [text for pair in arguments.items() for text in pair]
+        return serve(self._processes, "phone", self._ports.phone, "/messages", *flat, environment=self._plain)
 
     def _console(self, deployed: Deployment, addresses: Addresses) -> Server:
         """In the environment that the template gave the function, and as somebody the emulator lets in."""

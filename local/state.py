@@ -73,7 +73,7 @@ class Keys:
     webhook_token: str
     operator_key: str
     token_secret: str
-    gupshup_key: str
+    provider_key: str
     whatsapp_app_secret: str
     whatsapp_verify_token: str
 

@@ -1,0 +1,115 @@
+"""WhatsApp Cloud, long calls and the sweep on the deployed functions, under the template's own rights."""
+
+import json
+import uuid
+from datetime import UTC, datetime
+from typing import Any
+
+import httpx2
+import pytest
+
+from local import example, meta
+from local.talk import sample, until
+from tests.end_to_end.world import World
+
+pytestmark = pytest.mark.xdist_group("stack")
+
+NUMBER_ID = "104729350000142"
+"""The Cloud number that the example pack routes to the contract desk."""
+
+
+def deliver(world: World, payload: Any, secret: str | None = None) -> int:
+    """Meta's webhook, signed with the deployment's app secret unless another is given."""
+    body = meta.encode(payload)
+    signature = meta.sign(body, secret or world.stack.keys.whatsapp_app_secret)
+    headers = {"content-type": "application/json", meta.SIGNATURE: signature}
+    return world.talk.client.post(world.stack.addresses.whatsapp, content=body, headers=headers).status_code
+
+
+def asks(number: str, text: str) -> dict[str, Any]:
+    return meta.text_message(
+        phone_number_id=NUMBER_ID, sender=number, name="Priya", text=text,
+        message_id=f"wamid.{uuid.uuid4().hex}", now=datetime.now(UTC),
+    )  # fmt: skip
+
+
+def operate(world: World, method: str, path: str, **how: Any) -> httpx2.Response:
+    keys = {"Authorization": f"Bearer {world.stack.keys.operator_key}", "Parlour-Tenant": example.TENANT}
+    return world.talk.client.request(method, f"{world.stack.addresses.console}{path}", headers=keys, **how)
+
+
+def test_meta_is_answered_its_challenge_and_nobody_else_is(world: World) -> None:
+    asked = {"hub.mode": "subscribe", "hub.challenge": "1158201444"}
+    token = world.stack.keys.whatsapp_verify_token
+    right = world.talk.client.get(world.stack.addresses.whatsapp, params={**asked, "hub.verify_token": token})
+    assert (right.status_code, right.text) == (200, "1158201444")
+    wrong = world.talk.client.get(world.stack.addresses.whatsapp, params={**asked, "hub.verify_token": "guess" * 4})
+    assert wrong.status_code in {401, 403}
+    assert "1158201444" not in wrong.text
+
+
+def test_one_cloud_webhook_with_two_peoples_messages_gets_two_replies(world: World) -> None:
+    first, second = world.phone(), world.phone()
+    payload = meta.webhook(
+        asks(first, "What do we owe per day if we finish late?"), asks(second, "What is our liability limited to?")
+    )
+    assert deliver(world, payload, secret="forged" * 4) in {401, 403}
+    assert deliver(world, payload) == 200
+    assert deliver(world, payload) == 200
+    until(lambda: all(map(world.talk.phone_messages, (first, second))), "the replies", 60)
+    world.settle()
+    assert [len(world.talk.phone_messages(number)) for number in (first, second)] == [1, 1]
+    states = world.rows("SELECT DISTINCT state FROM outbox WHERE recipient IN (%s, %s)", first, second)
+    assert states == [("delivered",)]
+
+
+def test_a_call_that_an_operator_runs_again_is_done_once_and_resumes_the_conversation(world: World) -> None:
+    number = world.phone()
+    assert world.talk.webhook(sample("inbound_gupshup_text", sender=number)) == 200
+    until(lambda: world.talk.phone_messages(number), "the reply", 60)
+    world.settle()
+    subject = f"Crack at C4, {number}"
+    call_id = _leave_in_doubt(world, number, {"subject": subject, "question": "May we backfill at C4 on Monday?"})
+    listed = operate(world, "GET", "/v1/attention").json()
+    assert call_id in json.dumps(listed)
+    assert operate(world, "POST", f"/v1/attention/tool-calls/{call_id}", json={"how": "run_again"}).is_success
+    until(lambda: len(world.talk.phone_messages(number)) == 2, "the second reply", 60)
+    world.settle()
+    done = world.talk.client.get(f"{world.stack.addresses.office}/done").json()
+    assert json.dumps(done).count(subject) == 1
+    assert world.value("SELECT state FROM tool_calls WHERE id = %s", uuid.UUID(call_id)) == "done"
+    assert operate(world, "POST", f"/v1/attention/tool-calls/{call_id}", json={"how": "done"}).status_code == 409
+
+
+def test_a_session_that_nobody_woke_is_woken_by_the_sweep(world: World) -> None:
+    number = world.phone()
+    assert world.talk.webhook(sample("inbound_gupshup_text", sender=number)) == 200
+    until(lambda: world.talk.phone_messages(number), "the reply", 60)
+    world.settle()
+    session = world.value("SELECT s.id FROM sessions s JOIN users u ON u.id = s.user_id WHERE u.phone = %s", number)
+    world.execute(
+        "UPDATE messages SET state = 'unanswered', turn_id = NULL WHERE session_id = %s AND direction = 'inbound'",
+        session,
+    )
+    world.execute(
+        "INSERT INTO work_due (tenant_id, kind, id, due_at)"
+        " SELECT tenant_id, 'session', id, now() FROM sessions WHERE id = %s",
+        session,
+    )
+    until(lambda: len(world.talk.phone_messages(number)) == 2, "the reply after the sweep", 100)
+
+
+def _leave_in_doubt(world: World, number: str, arguments: dict[str, str]) -> str:
+    """A request that broke off in the phone's last turn, as the turn would have left it."""
+    call_id = uuid.uuid4()
+    world.execute(
+        """
+        INSERT INTO tool_calls (tenant_id, id, turn_id, step, call_id, name, arguments, writes, state, idempotency_key,
+                                result, code, runs, started_at, finished_at)
+        SELECT t.tenant_id, %s, t.id, 1, 'call_in_doubt', 'raise_rfi', %s, true, 'unknown', %s,
+               '{"ok": false, "code": "outcome_unknown"}', 'outcome_unknown', 1, now(), now()
+          FROM turns t JOIN sessions s ON s.id = t.session_id JOIN users u ON u.id = s.user_id
+         WHERE u.phone = %s ORDER BY t.number DESC LIMIT 1""",
+        call_id, json.dumps(arguments), f"in-doubt:{call_id}", number,
+    )  # fmt: skip
+    return str(call_id)
