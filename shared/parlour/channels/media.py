@@ -130,10 +130,8 @@ class MediaKeeper:
             if left <= 0:
                 raise ProviderUnavailable("the provider's files come too slowly")
             try:
-                with self._client.stream(
-                    "GET", url, headers=headers, timeout=min(left, 5), follow_redirects=False
-                ) as got:
-                    if not got.is_redirect:
+                with self._asked(url, headers, min(left, _SILENCE_SECONDS)) as got:
+                    if not got.has_redirect_location:
                         return self._read(got, until)
                     url = urljoin(url, got.headers["location"])
             except httpx2.RequestError as error:

@@ -11,6 +11,10 @@ _OFFICE_KINDS = {
     "ppt/": f"{_OFFICE}presentationml.presentation",
 }
 _MACROS = "vbaProject.bin"
+_MOST_PARTS = 5_000
+"""Of an archive: its list of parts takes ten times as much memory when it is read, and is all that some consist of."""
+
+_PART = b"PK\x01\x02"
 _MARKUP = ("<!doctype", "<html", "<svg", "<script", "<?xml", "<?php")
 _PLAIN_CONTROLS = frozenset("\t\n\r\f")
 
@@ -58,7 +62,7 @@ def _audio_frame(data: bytes) -> str | None:
 
 def _office(data: bytes) -> str | None:
     """Word, Excel and PowerPoint as of 2007, without macros; no other archive."""
-    if not data.startswith(b"PK\x03\x04"):
+    if not data.startswith(b"PK\x03\x04") or data.count(_PART) > _MOST_PARTS:
         return None
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:

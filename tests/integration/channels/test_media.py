@@ -80,6 +80,7 @@ def test_a_file_of_gupshups_is_kept_under_its_message(desk: Desk, objects: S3Obj
     kept = boto3.client("s3").get_object(Bucket="media", Key=stored["key"])
     assert (kept["Body"].read(), kept["ContentType"]) == (PNG, "image/png")
     assert "authorization" not in asked[0].headers
+    assert asked[0].headers["accept-encoding"] == "identity"
 
     assert keep(desk, objects, message_id, lambda _: pytest.fail("asked again"))
 
@@ -119,6 +120,10 @@ def test_a_redirect_leads_to_the_same_hosts_or_nowhere(desk: Desk, objects: S3Ob
     message_id = message(desk, GUPSHUP)
     assert not keep(desk, objects, message_id, lambda _: gives(b"", 302, location="http://169.254.169.254/"))
     assert noted(desk, message_id)["refused"] == "host_not_allowed"
+
+    nowhere = message(desk, GUPSHUP)
+    assert not keep(desk, objects, nowhere, lambda _: gives(b"", 304))
+    assert noted(desk, nowhere)["refused"] == "not_found"
 
     round_and_round = message(desk, GUPSHUP)
     assert not keep(desk, objects, round_and_round, lambda _: gives(b"", 302, location="/again"))
@@ -186,6 +191,13 @@ def archive(*names: str) -> bytes:
         for name in names:
             file.writestr(name, "x")
     return held.getvalue()
+
+
+def test_an_archive_of_far_too_many_parts_is_not_even_opened() -> None:
+    parts = ["[Content_Types].xml", "word/document.xml", *(f"word/{number}" for number in range(5_000))]
+
+    assert kind_of(archive(*parts)) is None
+    assert kind_of(archive(*parts[:100])) == WORD
 
 
 WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
