@@ -47,9 +47,7 @@ def answer(running: Running, said: Answer) -> None:
             cited = citations.check(said.text, sources)
             _insert_reply(running, tx, message_id, cited)
             _insert_citations(tx, message_id, [sources[number] for number in cited.numbers])
-            if said.state == "failed" and calls.give_up(tx, running.turn.id, running.services.clock()):
-                log.error("effect_unknown", turn_id=running.turn.id)
-                log.count("UnknownEffect")
+            _give_up_effects(running, tx)
             waiting = _put_outbox(running, tx, outbox_id, message_id)
             _finish(running, tx, said, {**running.stages.milliseconds, "save": took()})
             return cited, waiting
@@ -65,6 +63,17 @@ def answer(running: Running, said: Answer) -> None:
 
 def _known(running: Running, tx: Transaction, text: str) -> list[Source]:
     return known(tx, running.lease.id) if "[" in text else []
+
+
+def _give_up_effects(running: Running, tx: Transaction) -> None:
+    """However the turn ends, nobody comes back for an effect of its own that has no outcome by now: a binding switched
+    off since a worker died at it, say, or a step too many. A turn that neither asked for one nor was resumed has none.
+    """
+    if not running.open_calls and running.turn.is_new:
+        return
+    if calls.give_up(tx, running.turn.id, running.services.clock()):
+        log.error("effect_unknown", turn_id=running.turn.id)
+        log.count("UnknownEffect")
 
 
 def _insert_reply(running: Running, tx: Transaction, message_id: UUID, cited: Cited) -> None:

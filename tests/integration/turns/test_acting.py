@@ -136,6 +136,28 @@ def test_a_turn_that_is_given_up_leaves_no_effect_in_the_dark(desk: Desk, office
     assert len(office.done) == 1
 
 
+def test_a_turn_that_ends_without_the_model_leaves_no_effect_in_the_dark_either(desk: Desk, office: Office) -> None:
+    office.after = [Killed()]
+    desk.model.script = [[*calls("raise_rfi", "a"), *calls("raise_rfi", "b")]]
+    with pytest.raises(Killed):
+        desk.run()
+    desk.clock.now += timedelta(minutes=2)
+    desk.rows("UPDATE bindings SET is_active = false RETURNING 1")
+    desk.run()
+    assert replies(desk) == [polite.PAUSED]
+    assert states(desk) == ["unknown", "failed"]
+    assert len(office.done) == 1
+
+
+def test_an_effect_of_a_step_too_many_does_not_stay_reserved(desk: Desk, office: Office) -> None:
+    desk.rows("UPDATE agents SET max_tool_iterations = 1 RETURNING 1")
+    desk.model.script = [calls("raise_rfi", "a"), calls("raise_rfi", "b")]
+    desk.run()
+    assert replies(desk) == [polite.TROUBLE]
+    assert states(desk) == ["done", "failed"]
+    assert len(office.done) == 1
+
+
 def test_a_heavy_call_is_handed_over_and_the_turn_goes_on(desk: Desk) -> None:
     office = Office()
     desk.add_tool("compile_report", office, writes=False, heavy=True)
