@@ -8,22 +8,29 @@ import importlib
 from contextlib import suppress
 
 import boto3
+import httpx2
+from anthropic import Anthropic
 
 from local.state import ROOT
+from parlour.context import tokens
 
-_LATE = ("anthropic.resources.messages", "genai_prices.data", "tiktoken", "jsonschema", "parlour.context.tokens")
+_LATE = ("anthropic.resources.messages", "genai_prices.data", "jsonschema")
 """What the rooms import when they need it."""
 
 _SERVICES = ("sqs", "secretsmanager", "s3")
 
 
 def warm() -> None:
-    """Import every handler, and read the descriptions of the AWS services into the session that clients share."""
+    """Import every handler, read the tokenizer's ranks, and the descriptions of the AWS services into the session that
+    clients share. Clients are built and let go: none of them connects before it is used."""
     for folder in sorted((ROOT / "functions").iterdir()):
         with suppress(ImportError):  # it is imported again by its worker, which says what is the matter
             importlib.import_module(f"functions.{folder.name}.handler")
     for module in _LATE:
         importlib.import_module(module)
+    tokens.count("warm")  # reads a hundred thousand ranks
+    httpx2.Client().close()
+    Anthropic(api_key="none").close()
     for service in _SERVICES:
         client = boto3.client(  # type: ignore[call-overload]  # one of three, by name
             service, region_name="us-east-1", aws_access_key_id="none", aws_secret_access_key="none"

@@ -16,6 +16,7 @@ SLOTS = 5
 """Workers at once: they wait for the model and the database more than they compute."""
 
 _LOOK_SECONDS = 0.05
+"""How long an empty queue is left alone: asking costs the emulator more than many a statement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,7 @@ class Pump:
         self._seen = seen
         self._slots = slots
         self._running: list[Future[None]] = []
+        self._asked: dict[str, float] = {}
 
     def run(
         self, seconds: float, go_on: Callable[[], bool] = lambda: False, stop: Callable[[], bool] = lambda: False
@@ -72,7 +74,7 @@ class Pump:
                 took = self._round(threads)
                 if not took and not self._running and not go_on() and not self.held():
                     return True
-                time.sleep(0 if took else _LOOK_SECONDS)
+                time.sleep(_LOOK_SECONDS / 10 if took else _LOOK_SECONDS / 2)
         return False
 
     def held(self) -> dict[str, int]:
@@ -88,8 +90,12 @@ class Pump:
             free = self._slots - len(self._running)
             if free <= 0:
                 return took
+            if time.monotonic() < self._asked.get(source.source.name, 0.0) + _LOOK_SECONDS:
+                continue
             batch = source.source.batch
             records = source.receive(free if batch == 1 else batch)
+            if not records:
+                self._asked[source.source.name] = time.monotonic()
             for some in batched(records, batch, strict=False):
                 self._running.append(threads.submit(self._deliver, source, some))
                 took = True

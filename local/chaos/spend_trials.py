@@ -26,7 +26,7 @@ SELECT COALESCE((SELECT sum(spent_usd) FROM spend_days WHERE tenant_id = %s), 0)
 """
 _TURNS = """
 SELECT count(*) FILTER (WHERE t.state = 'answered' AND NOT t.degraded),
-       count(*) FILTER (WHERE t.problem = 'spend_refused'), count(*)
+       count(*) FILTER (WHERE t.problem = 'spend_cap'), count(*)
   FROM turns t WHERE t.tenant_id = %s
 """
 
