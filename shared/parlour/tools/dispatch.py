@@ -90,7 +90,7 @@ def _take[W](
     if call is None or (ended := call.ended()) is not None:
         return ended if call else None
     held = call.state == "running" and call.run_until is not None and call.run_until > now
-    if held and call.is_taken:
+    if held and call.is_awaited:
         return None
     until = now + timedelta(seconds=seconds_left())
     run = None if held else store.take(tx, call_id, call.run, until, now)

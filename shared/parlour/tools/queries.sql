@@ -75,9 +75,11 @@ SELECT c.id, c.turn_id, s.id AS session_id, c.name, c.arguments, c.writes, c.sta
 
 -- name: take
 -- A dispatcher takes a call up until its invocation ends; nothing comes back while another is at it, or once it has
--- ended. Its token grows, so that whoever had it before writes nothing more.
+-- ended. Its token grows, so that whoever had it before writes nothing more. One that a tool had and never answered is
+-- overdue from now on: should this dispatcher die as well, nobody takes the tool to be at it still.
 UPDATE tool_calls
-   SET run_token = run_token + 1, run_until = %(until)s
+   SET run_token = run_token + 1, run_until = %(until)s,
+       code = CASE WHEN code = 'taken' THEN 'overdue' ELSE code END
  WHERE id = %(id)s AND run_token = %(run)s AND heavy AND state IN ('reserved', 'running')
    AND (state = 'reserved' OR run_until IS NULL OR run_until <= %(now)s)
 RETURNING run_token;
@@ -111,14 +113,17 @@ ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = excluded.due_at;
 
 -- name: called_back
 -- The tool's own late word on a run: it counts as long as that run has not ended, or ended in doubt, also when it was
--- found overdue by the run after it. What was in doubt gets a new token, since its news was told already.
+-- found overdue by the run after it. That it was done settles any doubt the run after it came to: that one found its
+-- worker dead. What was in doubt gets a new token, since its news was told already.
 WITH ended AS (
     UPDATE tool_calls
        SET state = %(state)s, result = %(result)s, code = %(code)s, finished_at = %(now)s,
            run_token = run_token + (state = 'unknown')::int
      WHERE id = %(id)s
        AND (run_token = %(run)s AND state IN ('running', 'unknown')
-            OR run_token = %(run)s + 1 AND (state, code) IN (('running', 'taken'), ('unknown', 'timed_out')))
+            OR run_token = %(run)s + 1 AND (state, code) IN (('running', 'taken'), ('running', 'overdue'),
+                                                             ('unknown', 'timed_out'))
+            OR run_token = %(run)s + 1 AND state = 'unknown' AND %(state)s = 'done')
     RETURNING tenant_id, id
 ), settled AS (
     DELETE FROM work_due w USING ended e WHERE w.tenant_id = e.tenant_id AND w.kind = 'tool_call' AND w.id = e.id

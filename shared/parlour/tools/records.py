@@ -92,7 +92,12 @@ class Call:
 
     @property
     def is_taken(self) -> bool:
-        """Whether the tool took the call and answers later: no worker is at it."""
+        """Whether the tool took the call, to answer later: it is not to be made again."""
+        return self.state == "running" and self.code in {TAKEN, OVERDUE}
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether the tool may still answer: no worker is at it."""
         return self.state == "running" and self.code == TAKEN
 
     def ended(self) -> EndedCall | None:
@@ -107,3 +112,6 @@ class Call:
 
 TAKEN = "taken"
 """The code of a running call that the tool took and answers later."""
+
+OVERDUE = "overdue"
+"""Its code once the time for that is over, and a worker finds out what became of it."""

@@ -27,7 +27,7 @@ from parlour.tools import calls
 from parlour.tools.run import ToolContext
 from parlour.turns.resume import tool_ended
 from tests.desk import Desk, says
-from tests.yard import Yard
+from tests.yard import Killed, Yard
 
 
 @pytest.fixture
@@ -238,6 +238,33 @@ def test_a_late_answer_settles_what_was_in_doubt_and_is_told_anew(yard: Yard) ->
     assert len(yard.told()) == 2
     yard.call_back(url, {"pages": 13})
     assert (yard.state(), len(yard.told())) == (("done", None), 2)
+
+
+def test_a_worker_that_dies_at_an_overdue_call_is_waited_for_like_any_other(yard: Yard) -> None:
+    call_id, _ = later(yard, lookup="python:found")
+    yard.desk.clock.now += timedelta(days=1, seconds=1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("parlour.tools.dispatch.effects.overdue", _die)
+        with pytest.raises(Killed):
+            yard.dispatch(call_id)
+    with pytest.raises(LeaseHeld):
+        yard.dispatch(call_id)
+    yard.desk.clock.now += timedelta(seconds=901)
+    yard.dispatch(call_id)
+    assert (yard.state(), len(yard.done), len(yard.told())) == (("unknown", "timed_out"), 1, 1)
+
+
+def test_a_tools_own_word_settles_a_call_whose_worker_died_before_it_was_noted_as_taken(yard: Yard) -> None:
+    call_id = in_doubt(yard)
+    assert yard.call_back(yard.urls[-1], {"error": "try again"}).state == "unknown"
+    assert yard.call_back(yard.urls[-1], {"pages": 12}).state == "done"
+    assert (yard.state(), yard.done[1:], len(yard.told())) == (("done", None), [], 2)
+    yard.dispatch(call_id)
+    assert len(yard.told()) == 2
+
+
+def _die(*_: object) -> None:
+    raise Killed
 
 
 def test_a_call_that_the_tool_took_is_cancelled_at_once(yard: Yard) -> None:
