@@ -58,6 +58,8 @@ def _taken(response: httpx2.Response) -> str:
     if status >= 500:
         raise DeliveryUnknown(f"Gupshup's gateway answered {status}")
     answer = answer_of(response)
+    if status == 401:
+        raise Misconfigured(f"Gupshup does not know the key: {_reason(answer)}")
     if not response.is_success or answer.get("status") == "error":
         raise ProviderRejected(f"Gupshup answered {status}: {_reason(answer)}")
     message_id = answer.get("messageId")

@@ -24,6 +24,10 @@ VERSION = "v23.0"
 _PASSING = frozenset({2, 4, 80007, 130429, 131000, 131016, 131056, 131057, 133004})
 """Down or overloaded, too many calls by app, account, number or to one person, in maintenance."""
 
+_NOT_ADMITTED = frozenset({0, 3, 10, 33, 190, *range(200, 300), 131005, 133010})
+"""The token has expired or may not do this, or the number is none of ours any more: somebody has to mend that, and
+until then every reply waits."""
+
 _OUTSIDE_THE_WINDOW = 131047
 _LONGEST_REASON = 200
 
@@ -94,6 +98,8 @@ def _problem(status: int, error: JsonObject, after: int | None) -> Exception:
     words = f"Meta answered {status}: {_reason(error)}"
     if code == _OUTSIDE_THE_WINDOW:
         return WindowClosed(words)
+    if code in _NOT_ADMITTED:
+        return Misconfigured(words)
     if code in _PASSING or status in {429, 503}:
         return ProviderUnavailable(words, after=after)
     return DeliveryUnknown(words) if status >= 500 else ProviderRejected(words)

@@ -76,7 +76,7 @@ def test_the_request_is_the_one_that_gupshup_documents() -> None:
 def test_a_message_that_cannot_hold_back_its_key_never_quotes_it() -> None:
     provider = answered(401, {"status": "error", "message": "Portal User Not Found With APIKey"})
 
-    with pytest.raises(ProviderRejected) as caught:
+    with pytest.raises(Misconfigured) as caught:
         provider.deliver(HELLO)
     assert KEY not in str(caught.value)
     assert KEY not in repr(vars(provider))
@@ -86,7 +86,7 @@ def test_a_message_that_cannot_hold_back_its_key_never_quotes_it() -> None:
     ("status", "body", "error", "words"),
     [
         (400, {"status": "error", "message": "Invalid Destination"}, ProviderRejected, "400: Invalid Destination"),
-        (401, "Unauthorised", ProviderRejected, "401: no reason given"),
+        (401, "Unauthorised", Misconfigured, "key: no reason given"),
         (302, "", ProviderRejected, "302"),
         (200, {"status": "error", "message": {"code": 1001}}, ProviderRejected, '{"code":1001}'),
         (429, {"status": "error", "message": "Too Many Requests"}, ProviderUnavailable, "429"),

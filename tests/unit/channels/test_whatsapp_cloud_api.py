@@ -8,7 +8,14 @@ import pytest
 
 from parlour.channels.outgoing import Outgoing, Template
 from parlour.channels.whatsapp_cloud_api import WhatsAppCloudProvider
-from parlour.infra.errors import DeliveryUnknown, ParlourError, ProviderRejected, ProviderUnavailable, WindowClosed
+from parlour.infra.errors import (
+    DeliveryUnknown,
+    Misconfigured,
+    ParlourError,
+    ProviderRejected,
+    ProviderUnavailable,
+    WindowClosed,
+)
 
 HELLO = Outgoing("+919800000001", "नमस्ते", "parlour/meta", phone_number_id="106540352242922", callback="o:1")
 
@@ -80,7 +87,10 @@ def error(code: int, **more: Any) -> dict[str, Any]:
         (200, {"messages": []}, DeliveryUnknown),
         (400, error(131047), WindowClosed),
         (400, error(100), ProviderRejected),
-        (401, error(190), ProviderRejected),
+        (401, error(190), Misconfigured),
+        (500, error(3), Misconfigured),
+        (403, error(131005), Misconfigured),
+        (403, error(200), Misconfigured),
         (404, {}, ProviderRejected),
     ],
 )
