@@ -173,6 +173,19 @@ def test_a_reply_is_sent_again_when_somebody_says_so(
     assert trouble.rows("SELECT state FROM outbox") == [("pending",)]
 
 
+def test_a_held_reply_is_woken_although_its_queue_has_just_seen_it(
+    trouble: Trouble, settle: Settle, queues: Queues, clock: Time
+) -> None:
+    send = trouble.send("held")
+    trouble.rows("UPDATE outbox SET attempts = 0 RETURNING 1")  # the window was closed before anything was tried
+    for _ in range(2):
+        assert settle("sends", send, "send_again").json()["woken"]
+        trouble.rows("UPDATE outbox SET state = 'held' RETURNING 1")
+        clock.now += timedelta(seconds=30)
+    told = [message.deduplication for message in queues.outbox.messages]
+    assert len({str(send), *told}) == 3
+
+
 def test_a_reply_that_is_dismissed_stays_unsent(
     client: TestClient, trouble: Trouble, settle: Settle, queues: Queues
 ) -> None:

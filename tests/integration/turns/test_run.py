@@ -100,7 +100,9 @@ def test_a_message_that_arrives_during_a_turn_is_answered_by_the_next(desk: Desk
 
     desk.model.during = write_another
     desk.run(desk.wakes()[0])
+    assert len(desk.rows("SELECT id FROM work_due WHERE kind = 'session'")) == 1
     desk.run()
+    assert desk.rows("SELECT id FROM work_due WHERE kind = 'session'") == []
     assert replies(desk) == ["To the first.", "To the second."]
     assert [message["role"] for message in desk.model.requests[1].messages] == ["user", "assistant", "user"]
 

@@ -73,9 +73,11 @@ def settle_send(outbox_id: UUID, said: SendSettled, caller: Admin) -> JsonObject
     arrived = said.how == "arrived"
     if unsent is None:
         return _settled("It counts as sent." if arrived else "It is let be, and not sent.")
+    once = f"{unsent.id}:resolved:{caller.now.isoformat()}"  # a held one was never tried: no new number
+    message = outbox.message(who.tenant_id, unsent.session_id, unsent.id, once)
     return _settled(
         "It counts as sent as far as that; what follows is sent now." if arrived else "It is sent again now.",
-        lambda: outbox.wake(queue, who.tenant_id, unsent.session_id, unsent.id, unsent.attempts),
+        lambda: queue.send([message]),
     )
 
 
