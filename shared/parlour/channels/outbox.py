@@ -15,7 +15,7 @@ from typing import Literal
 from uuid import UUID
 
 from parlour.channels import store
-from parlour.channels.store import Delivery, Lying, StuckSend, Unsent
+from parlour.channels.store import Delivery, Lying, RowState, StuckSend, Unsent
 from parlour.infra.errors import Conflict, Forbidden, MalformedPayload, NotFound
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
@@ -123,18 +123,25 @@ def resolve(principal: Principal, tx: Transaction, outbox_id: UUID, how: Resolut
     Raises NotFound, and Conflict when the row waits for no person any more, or was held, so that nothing arrived.
     """
     _require(principal, "admin")
+    _seen(principal, tx, outbox_id)
     if how == "arrived":
         changed = store.resolve_arrived(tx, outbox_id, principal.name, now, now + GRACE)
     elif how == "send_again":
         changed = store.resolve_again(tx, outbox_id, principal.name, now, now + GRACE)
     else:
         changed = store.resolve_dismissed(tx, outbox_id, principal.name, now)
-    row = store.state(tx, outbox_id)
-    if row is None:
-        raise NotFound("there is no such reply")
+    row = _seen(principal, tx, outbox_id)
     if not changed:
         raise Conflict(f"this reply is {row.state} by now; read the list again")
     return Unsent(outbox_id, row.session_id, row.attempts) if row.state == "pending" else None
+
+
+def _seen(principal: Principal, tx: Transaction, outbox_id: UUID) -> RowState:
+    """Where the row is; what is not the principal's to see is not there."""
+    row = store.state(tx, outbox_id)
+    if row is None or row.clearance > principal.clearance:
+        raise NotFound("there is no such reply")
+    return row
 
 
 def _require(principal: Principal, role: str) -> None:

@@ -157,8 +157,11 @@ SELECT o.id, m.turn_id, o.session_id, o.state, o.channel, o.recipient, m.body AS
  LIMIT %(most)s;
 
 -- name: state
--- Where a row is, and how often it was tried.
-SELECT session_id, state, attempts FROM outbox WHERE id = %(outbox_id)s;
+-- Where a row is, how often it was tried, and the clearance of its binding.
+SELECT o.session_id, o.state, o.attempts, b.clearance
+  FROM outbox o
+  JOIN bindings b ON b.tenant_id = o.tenant_id AND b.id = o.binding_id
+ WHERE o.id = %(outbox_id)s;
 
 -- name: resolve_arrived
 -- A person found the part in doubt on the user's phone. What comes after it is sent, and that is due.

@@ -87,11 +87,12 @@ class StuckSend:
 
 @dataclass(frozen=True, slots=True)
 class RowState:
-    """Where a row is, and how often it was tried."""
+    """Where a row is, how often it was tried, and the clearance of its binding."""
 
     session_id: UUID
     state: str
     attempts: int
+    clearance: int
 
 
 @dataclass(frozen=True, slots=True)

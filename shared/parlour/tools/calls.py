@@ -45,6 +45,7 @@ WORKING: JsonObject = {
 }
 """What the model is told at once of a heavy call."""
 
+_GONE = "there is no such tool call"
 _DONE_BY_WORD: JsonObject = {"ok": True, "status": "done", "message": "A person found out that this was done."}
 
 
@@ -153,7 +154,7 @@ def resolve(
 
     Raises NotFound, and Conflict when the call's outcome is not unknown any more.
     """
-    _require(principal, "admin")
+    _require_seen(principal, tx, call_id)
     if how == "done":
         changed = store.resolve_done(tx, call_id, _DONE_BY_WORD, principal.name, now)
     else:
@@ -171,9 +172,8 @@ def cancel(principal: Principal, tx: Transaction, call_id: UUID, now: datetime) 
     A write that the tool has taken and not answered cannot be called off: its outcome is unknown from now on.
     Raises NotFound, and Conflict when the call has ended or is the turn's own.
     """
-    _require(principal, "admin")
+    _require_seen(principal, tx, call_id)
     if not store.cancel(tx, call_id, now):
-        _found(tx, call_id)
         raise Conflict("this call has ended, or is too short to be stopped")
     return _stopped(tx, call_id, now)
 
@@ -201,8 +201,15 @@ def _stopped(tx: Transaction, call_id: UUID, now: datetime) -> EndedCall | None:
 def _found(tx: Transaction, call_id: UUID) -> Call:
     call = store.call(tx, call_id)
     if call is None:
-        raise NotFound("there is no such tool call")
+        raise NotFound(_GONE)
     return call
+
+
+def _require_seen(principal: Principal, tx: Transaction, call_id: UUID) -> None:
+    """Whoever decides is an administrator, and may see what the call was asked with; else it is not there."""
+    _require(principal, "admin")
+    if _found(tx, call_id).needs > principal.clearance:
+        raise NotFound(_GONE)
 
 
 def _require(principal: Principal, role: str) -> None:

@@ -65,7 +65,7 @@ SELECT id FROM tool_calls WHERE turn_id = %(turn_id)s AND heavy AND state = 'res
 -- One call with the conversation it belongs to and for whom that is.
 SELECT c.id, c.turn_id, s.id AS session_id, c.name, c.arguments, c.writes, c.state, c.idempotency_key, c.result,
        c.code, c.run_token AS run, c.run_until, c.cancelled_at, c.started_at, s.user_id,
-       COALESCE(u.clearance, b.clearance) AS clearance, s.lease_token AS fence
+       COALESCE(u.clearance, b.clearance) AS clearance, b.clearance AS needs, s.lease_token AS fence
   FROM tool_calls c
   JOIN turns t ON t.tenant_id = c.tenant_id AND t.id = c.turn_id
   JOIN sessions s ON s.tenant_id = t.tenant_id AND s.id = t.session_id

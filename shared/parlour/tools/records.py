@@ -69,6 +69,7 @@ class Call:
     until      when whoever runs it is given up; or, once the tool took it (`is_taken`), when its result is
     run        names this run; whoever writes the outcome says it
     user_id, clearance   for whom the conversation is
+    needs      the clearance of the binding it was asked for through: whoever has less may not decide on it
     fence      the session's lease token at this moment
     """
 
@@ -88,6 +89,7 @@ class Call:
     started_at: datetime
     user_id: UUID
     clearance: int
+    needs: int
     fence: int
 
     @property

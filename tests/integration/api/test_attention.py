@@ -110,14 +110,17 @@ def test_a_viewer_looks_and_an_admin_decides(client: TestClient, acme: str, visi
 def test_what_went_through_a_binding_of_more_clearance_is_not_listed(
     client: TestClient, acme: str, trouble: Trouble
 ) -> None:
-    turn = trouble.turn()
-    trouble.call()
-    trouble.send()
+    turn, call, send, running = trouble.turn(), trouble.call(), trouble.send(), trouble.call("running", heavy=True)
     trouble.rows("UPDATE bindings SET clearance = 3 RETURNING id")
     headers = key(client, acme, "admin")
     assert client.get("/v1/attention", headers=headers).json()["counts"]["total"] == 0
-    answer = client.post(f"/v1/attention/turns/{turn}", json={"how": "redrive"}, headers=headers)
-    assert answer.status_code == 404
+    decisions = {
+        f"attention/turns/{turn}": "redrive", f"attention/tool-calls/{call}": "done",
+        f"attention/sends/{send}": "send_again", f"tool-calls/{running}/cancel": "",
+    }  # fmt: skip
+    for path, how in decisions.items():
+        answer = client.post(f"/v1/{path}", json={"how": how} if how else None, headers=headers)
+        assert answer.status_code == 404, path
     assert listed(client)["counts"]["total"] == 3
 
 
