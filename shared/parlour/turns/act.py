@@ -59,6 +59,7 @@ def reserve_effects(
 
 
 def _act(running: Running, loaded: Loaded, step: int, request: ToolRequest) -> Call:
+    running.require_time()
     running.feed.add("tool_call", {"name": request.name})
     tool = _tool(loaded, request.name)
     with running.stages.timed("tools") as took:

@@ -43,7 +43,7 @@ def run(services: Services, wake: Wake, seconds_left: Callable[[], float]) -> No
     The lease ends at the invocation's deadline, before the queue delivers the wake again. Raises RetryError
     (LeaseHeld when another worker is at it) or whatever unexpected broke the turn, so that the wake is delivered
     again; after three attempts the turn is failed instead. An attempt that a RetryError ended (the database was
-    away, say) is not the turn's fault and is not counted.
+    away, or the time was over, say) is not the turn's fault and is not counted.
     """
     principal = system(wake.tenant_id)
     running = _begin(services, principal, wake.session_id, seconds_left)
@@ -145,6 +145,7 @@ def _converse(running: Running, loaded: Loaded) -> Answer:
     while True:
         match next_step(journal):
             case CallModel() as step:
+                running.require_time()
                 journal = ask_model(running, loaded, journal, step)
             case RunTools() as step:
                 journal = run_tools(running, loaded, journal, step)

@@ -5,9 +5,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 
+from parlour.infra.errors import RetryError
 from parlour.infra.ids import NewId
 from parlour.infra.postgres import Database
 from parlour.infra.queues import Queue
+from parlour.models.fallback import LEAST_SECONDS
 from parlour.models.request import Model
 from parlour.tools.calls import OpenCall
 from parlour.tools.run import Endpoints
@@ -17,6 +19,9 @@ from parlour.turns.timing import Stages
 
 SECONDS_KEPT = 5.0
 """What models and tools leave of the invocation, so that a reply can still be committed."""
+
+_TO_GO_ON = SECONDS_KEPT + LEAST_SECONDS + 1
+"""With fewer seconds than this neither a model nor a tool is begun: it could only be cut off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,3 +59,8 @@ class Running:
     stages: Stages
     seconds_left: Callable[[], float]
     open_calls: dict[tuple[int, str], OpenCall] = field(default_factory=dict)
+
+    def require_time(self) -> None:
+        """Raises RetryError when this invocation is nearly over: the next one goes on from what is committed."""
+        if self.seconds_left() < _TO_GO_ON:
+            raise RetryError("the invocation is nearly over; the next one goes on with the turn", after=1)

@@ -24,6 +24,7 @@ from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database, Transaction
 from parlour.principal import Principal
 from parlour.tools import calls
+from parlour.tools.dispatch import dispatch
 from parlour.tools.run import ToolContext
 from parlour.turns.resume import tool_ended
 from tests.desk import Desk, says
@@ -118,6 +119,51 @@ def test_a_worker_that_was_overtaken_writes_nothing(yard: Yard, open_database: C
     with pytest.raises(LeaseLost):
         yard.dispatch(call_id)
     assert (yard.state(), len(yard.told())) == (("done", None), 1)
+
+
+def test_a_worker_that_was_overtaken_ends_nothing_that_another_has_begun(
+    yard: Yard, open_database: Callable[[], Database]
+) -> None:
+    call_id = yard.begin(idempotent=True)
+
+    def stalled(_: ToolContext) -> None:
+        yard.during = _die
+        yard.desk.clock.now += timedelta(seconds=901)
+        with pytest.raises(Killed):
+            yard.dispatch(call_id, open_database())
+
+    yard.during = stalled
+    with pytest.raises(LeaseLost):
+        yard.dispatch(call_id)
+    assert (yard.state(), yard.told()) == (("running", None), [])
+
+    def takes_it_then(context: ToolContext) -> None:
+        stalled(context)
+        raise AnswersLater
+
+    yard.desk.clock.now += timedelta(seconds=901)
+    yard.during = takes_it_then
+    yard.dispatch(call_id)
+    assert (yard.state(), yard.delayed) == (("running", None), [])
+
+
+def test_a_worker_that_was_overtaken_before_it_began_calls_nobody(
+    yard: Yard, open_database: Callable[[], Database]
+) -> None:
+    call_id = yard.begin()
+
+    def stalled(*_: object) -> str:
+        yard.during = _die
+        yard.desk.clock.now += timedelta(seconds=901)
+        with pytest.raises(Killed):
+            yard.dispatch(call_id, open_database())
+        yard.during = lambda _: None
+        return ""
+
+    late = replace(yard.services(), callback_url=stalled)
+    with pytest.raises(LeaseLost):
+        dispatch(late, yard.desk.tenant_id, call_id, lambda: 900.0)
+    assert (yard.state(), len(yard.done)) == (("running", None), 1)
 
 
 def test_a_tool_that_is_gone_is_told_as_such(yard: Yard) -> None:

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from parlour.infra.errors import DatabaseUnavailable, OutcomeUnknown, QueueUnavailable, ToolRefused
+from parlour.infra.errors import DatabaseUnavailable, OutcomeUnknown, QueueUnavailable, RetryError, ToolRefused
 from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import JsonObject, canonical
 from parlour.tools.calls import WORKING
@@ -14,6 +14,7 @@ from parlour.tools.run import ToolContext
 from parlour.turns import polite, read
 from parlour.turns.receive import Wake
 from parlour.turns.resume import ToWake, tool_ended
+from parlour.turns.run import run
 from tests.desk import Desk, calls, says
 
 
@@ -235,6 +236,25 @@ def test_an_attempt_that_the_database_ended_is_given_back(desk: Desk, office: Of
     desk.run()
     assert replies(desk) == ["Here I am."]
     assert desk.rows("SELECT attempts, state FROM turns") == [(1, "answered")]
+
+
+def test_a_turn_that_runs_out_of_time_goes_on_in_the_next_invocation(desk: Desk, office: Office) -> None:
+    left = [60.0]
+
+    def slow(context: ToolContext, arguments: JsonObject) -> JsonObject:
+        left[0] = 8.0
+        return office(context, arguments)
+
+    desk.builtins["raise_rfi"] = slow
+    desk.model.script = [[*calls("raise_rfi", "a"), *calls("raise_rfi", "b")], says("Asked twice.")]
+    for done in (1, 2):
+        with pytest.raises(RetryError):
+            run(desk.services(), desk.wakes()[-1], lambda: left[0])
+        assert (len(office.done), replies(desk)) == (done, [])
+        left[0] = 60.0
+    run(desk.services(), desk.wakes()[-1], lambda: left[0])
+    assert (len(office.done), replies(desk)) == (2, ["Asked twice."])
+    assert desk.rows("SELECT attempts, degraded FROM turns") == [(1, False)]
 
 
 def tell(desk: Desk, ended: EndedCall) -> ToWake:

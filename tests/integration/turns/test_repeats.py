@@ -129,3 +129,11 @@ def test_another_workers_lease_is_respected_all_the_same(
     with pytest.raises(LeaseHeld):
         desk.run(database=losing_answers(desk))
     assert desk.rows("SELECT count(*) FROM turns") == [(0,)]
+
+
+def test_an_attempt_is_given_back_once(desk: Desk, losing_answers: Callable[[Desk], LosingItsAnswers]) -> None:
+    desk.write("Hello?")
+    desk.model.script = [DatabaseUnavailable()]
+    with pytest.raises(DatabaseUnavailable):
+        desk.run(database=losing_answers(desk))
+    assert desk.rows("SELECT state, attempts FROM turns") == [("open", 0)]
