@@ -71,7 +71,7 @@ def result_of(content: JsonObject) -> ToolResult:
     error = content.get("error")
     if error is None:
         return succeeded(content)
-    reason = error if isinstance(error, str) else canonical(error)
+    reason = error if isinstance(error, str) else canonical(succeeded({"error": error}).content)
     return failed(ToolRefused(f"the tool could not do it: {reason[:_LONGEST_REASON]}"))
 
 

@@ -10,6 +10,9 @@ LONGEST = 24_000
 """Characters of a result that a model is given, about 6,000 tokens: twice what a turn's tool results may take of its
 prompt (the budget shortens further), and little enough to be kept in the journal."""
 
+_DEEPEST = 100
+"""Lists and objects inside each other; no model makes sense of half as many."""
+
 _CUTS = ((8_000, 200), (4_000, 100), (2_000, 50), (1_000, 25), (500, 12), (200, 6))
 """Tried in turn: characters per text, items per list."""
 
@@ -53,21 +56,24 @@ def fit(content: JsonObject, most: int) -> JsonObject:
     return {"text": canonical(content)[: most // 2 - len(canonical(note))], **note}
 
 
-def _object(value: JsonObject) -> JsonObject:
-    return {_text(name): _storable(part) for name, part in value.items()}
+def _object(value: JsonObject, depth: int = 0) -> JsonObject:
+    return {_text(name): _storable(part, depth + 1) for name, part in value.items()}
 
 
-def _storable(value: Json) -> Json:
-    """Null characters, halves of surrogate pairs and numbers that are none have no place in a jsonb column."""
+def _storable(value: Json, depth: int) -> Json:
+    """Null characters, halves of surrogate pairs and numbers that are none have no place in a jsonb column, nor has
+    what is nested so deeply that whoever reads it runs out of stack."""
     match value:
+        case list() | dict() if depth > _DEEPEST:
+            return "(nested too deeply)"
         case str():
             return _text(value)
         case float() if not math.isfinite(value):
             return str(value)
         case list():
-            return [_storable(item) for item in value]
+            return [_storable(item, depth + 1) for item in value]
         case dict():
-            return _object(value)
+            return _object(value, depth)
         case _:
             return value
 

@@ -79,7 +79,7 @@ def load(tx: Transaction, lease: Lease, turn: OpenTurn, inputs: Sequence[Inbound
 def _said(one: Earlier) -> Said:
     if one.direction == "outbound":
         return Said("assistant", one.body)
-    return Said("user", polite.as_read(one) if one.kind == polite.TOOL_RESULT else one.body)
+    return Said("user", polite.as_read(one) if one.kind == polite.TOOL_RESULT else polite.own_words(one.body))
 
 
 def _worth_sending(blocks: tuple[JsonObject, ...]) -> tuple[JsonObject, ...]:

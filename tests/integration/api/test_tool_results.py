@@ -27,6 +27,8 @@ def call_id(feed: Feed) -> UUID:
 def posted(client: TestClient, feed: Feed, clock: Time, call_id: UUID, body: Any, secret: str = TOKEN_SECRET) -> Any:
     callback = Callback(feed.tenant_id, call_id, 1)
     url = callbacks.url("", callback, secret, clock.now + timedelta(hours=1), clock.now)
+    if isinstance(body, bytes):
+        return client.post(url, content=body, headers={"content-type": "application/json"})
     return client.post(url, json=body)
 
 
@@ -42,6 +44,15 @@ def test_a_result_ends_the_call_and_wakes_the_conversation_and_may_come_twice(
     assert len(told) == 1
     assert '"pages":12' in told[0][0]
     assert queue.messages
+
+
+@pytest.mark.parametrize(("name", "state"), [("pages", "done"), ("error", "failed")])
+def test_what_is_nested_endlessly_is_taken_too(
+    client: TestClient, feed: Feed, clock: Time, call_id: UUID, name: str, state: str
+) -> None:
+    deep = f'{{"{name}": {"[" * 5_000}{"]" * 5_000}}}'.encode()
+
+    assert posted(client, feed, clock, call_id, deep).json()["state"] == state
 
 
 def test_a_failure_is_told_as_one(client: TestClient, feed: Feed, clock: Time, call_id: UUID) -> None:

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parlour.infra.errors import InvalidArguments, ToolFailed
-from parlour.infra.jsonable import JsonObject, canonical
+from parlour.infra.jsonable import Json, JsonObject, canonical
 from parlour.tools.result import LONGEST, failed, fit, succeeded
 
 
@@ -40,6 +40,15 @@ def test_a_long_list_is_cut_too() -> None:
     assert isinstance(rows, list)
     assert rows[-1] == "... [4900 more]"
     assert rows[0] == {"id": 0}
+
+
+def test_what_is_nested_too_deeply_is_left_out() -> None:
+    deep: Json = "bottom"
+    for _ in range(5_000):
+        deep = [deep]
+
+    assert "nested too deeply" in succeeded({"rows": deep, "count": 1}).text
+    assert succeeded({"rows": [[[{"id": 1}]]]}).content == {"rows": [[[{"id": 1}]]]}
 
 
 VALUES: st.SearchStrategy[object] = st.recursive(
