@@ -89,7 +89,9 @@ def measure(running: World, desk: Desk, sessions: int) -> Measured:
 
     with ThreadPoolExecutor(2) as writing:
         all_written = writing.map(write, numbers)
-        Pump(running, slots=WORKERS, seconds=60, intake=10).run(1_800, go_on=lambda: len(begun) < sessions)
+        Pump(running, slots=WORKERS, seconds=60, intake=10, patience=0.02).run(
+            1_800, go_on=lambda: len(begun) < sessions
+        )
         list(all_written)
     answered = {number: float(at) for number, at in running.rows(_WAITS, desk.tenant_id)}
     waits = [answered[number] - begun[number] for number in numbers]

@@ -56,11 +56,15 @@ def main(arguments: Sequence[str]) -> int:
 
 def _rows(running: World, only: Sequence[str], say: Callable[[str], None]) -> list[Row]:
     rows: list[Row] = []
+    begun = time.monotonic()
     wanted = [scenario for scenario in SCENARIOS if not only or KILLS in only or scenario.name in only]
     if wanted:
         rows += kill_everywhere(running, running.open_desk("kills"), wanted, say)
+        say(f"kills: {time.monotonic() - begun:.0f} s")
     if not only or REDRIVE in only:
+        begun = time.monotonic()
         rows += kill_redrives(running, running.open_desk("redrive"), say)
+        say(f"redrives: {time.monotonic() - begun:.0f} s")
     for name, trials in TRIALS.items():
         if not only or name in only:
             for trial in trials:

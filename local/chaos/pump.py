@@ -15,8 +15,9 @@ from local.workers import Ended, Wrap
 SLOTS = 5
 """Workers at once: they wait for the model and the database more than they compute."""
 
-_LOOK_SECONDS = 0.05
-"""How long an empty queue is left alone: asking costs the emulator more than many a statement."""
+_LOOK_SECONDS = 0.02
+_LONGEST_LOOK_SECONDS = 0.5
+"""How long an empty queue is left alone, at first and later: asking costs the emulator more than many a statement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,7 @@ class Pump:
 
     seconds   what an invocation may take, if not what its mapping says.
     intake    envelopes that the receiver is given at once.
+    patience  seconds that a queue which stays empty is left alone, at most.
     """
 
     def __init__(
@@ -52,6 +54,7 @@ class Pump:
         slots: int = SLOTS,
         seconds: float | None = None,
         intake: int = 1,
+        patience: float = _LONGEST_LOOK_SECONDS,
     ) -> None:
         self._world = world
         self._sources = world.sources if seconds is None else [source.patient(seconds) for source in world.sources]
@@ -61,7 +64,8 @@ class Pump:
         self._seen = seen
         self._slots = slots
         self._running: list[Future[None]] = []
-        self._asked: dict[str, float] = {}
+        self._patience = patience
+        self._empty: dict[str, tuple[float, float]] = {}
 
     def run(
         self, seconds: float, go_on: Callable[[], bool] = lambda: False, stop: Callable[[], bool] = lambda: False
@@ -74,7 +78,7 @@ class Pump:
                 took = self._round(threads)
                 if not took and not self._running and not go_on() and not self.held():
                     return True
-                time.sleep(_LOOK_SECONDS / 10 if took else _LOOK_SECONDS / 2)
+                time.sleep(0 if took else _LOOK_SECONDS)
         return False
 
     def held(self) -> dict[str, int]:
@@ -90,16 +94,27 @@ class Pump:
             free = self._slots - len(self._running)
             if free <= 0:
                 return took
-            if time.monotonic() < self._asked.get(source.source.name, 0.0) + _LOOK_SECONDS:
+            if self._is_left_alone(source):
                 continue
             batch = source.source.batch
             records = source.receive(free if batch == 1 else batch)
-            if not records:
-                self._asked[source.source.name] = time.monotonic()
+            self._note(source, is_empty=not records)
             for some in batched(records, batch, strict=False):
                 self._running.append(threads.submit(self._deliver, source, some))
                 took = True
         return took
+
+    def _is_left_alone(self, source: EventSource) -> bool:
+        until, _ = self._empty.get(source.source.name, (0.0, 0.0))
+        return time.monotonic() < until
+
+    def _note(self, source: EventSource, *, is_empty: bool) -> None:
+        """Who had nothing is asked again later, and later still."""
+        name = source.source.name
+        _, before = self._empty.pop(name, (0.0, 0.0))
+        if is_empty:
+            wait = min(max(2 * before, _LOOK_SECONDS), self._patience)
+            self._empty[name] = (time.monotonic() + wait, wait)
 
     def _reap(self) -> None:
         for done in [future for future in self._running if future.done()]:
