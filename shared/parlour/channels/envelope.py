@@ -55,7 +55,8 @@ class Envelope:
     """One thing that a provider told us: somebody wrote, or one of our messages got somewhere.
 
     to                   our side's routing key: `gupshup:<app>`, `whatsapp:<phone number id>`
-    sender               whose phone it is, E.164 with `+`; for a status, the phone our message went to, "" if unsaid
+    sender               whose phone it is, E.164 with `+`, or Meta's id of somebody who hides it (`US.1349...`); for a
+                         status, whom our message went to, "" if unsaid
     provider_message_id  of the message itself; for a status, of the message of ours that it is about
     kind                 text; media (anything that is not text); status; other (a reaction: nobody awaits an answer)
     text                 what they wrote, chose or captioned, cleaned; "" when there is none

@@ -12,6 +12,9 @@ from parlour.infra.jsonable import Json, JsonObject
 _PHONE = re.compile(r"\+?([1-9][0-9]{4,14})")
 """E.164, mostly without its plus: a country code and at most 15 digits."""
 
+_USER_ID = re.compile(r"[A-Z]{2}\.(?:ENT\.)?[A-Za-z0-9]{1,128}")
+"""What Meta calls somebody who hides their number from a business: a country and letters and digits."""
+
 _LONGEST_ID = 256
 LONGEST_NOTE = 1024
 """Names, captions and reasons are notes beside the message; longer ones are cut (WhatsApp's own limit of a caption)."""
@@ -33,6 +36,11 @@ def phone(value: Json) -> str:
     """A phone number as E.164 with its plus; "" for anything else."""
     digits = _PHONE.fullmatch(str(value)) if isinstance(value, str | int) else None
     return f"+{digits[1]}" if digits else ""
+
+
+def user_id(value: Json) -> str:
+    """Meta's id of a person within one business, `US.13491208655302741918`; "" for anything else."""
+    return value if isinstance(value, str) and _USER_ID.fullmatch(value) else ""
 
 
 def moment(value: Json, per_second: int, otherwise: datetime) -> datetime:

@@ -3,6 +3,8 @@
 One webhook holds entries, an entry changes, a change (of the field `messages`) messages that people wrote and
 statuses of messages of ours, of any number of people. What we give along with a message as
 `biz_opaque_callback_data` comes back with each of its statuses: so a send whose answer was lost is found again.
+
+Whoever goes by a username may hide their number; they are known, and answered, by Meta's id of them then.
 """
 
 import re
@@ -25,6 +27,7 @@ from parlour.channels.fields import (
     phone,
     present,
     required,
+    user_id,
 )
 from parlour.infra.errors import MalformedPayload
 from parlour.infra.jsonable import Json, JsonObject
@@ -73,7 +76,8 @@ def _values(payload: JsonObject) -> Iterator[JsonObject]:
 
 
 def _envelopes(value: JsonObject, now: datetime) -> tuple[list[Envelope], int]:
-    contacts = {note(contact, "wa_id"): contact for contact in objects(value, "contacts")}
+    known = objects(value, "contacts")
+    contacts = {note(contact, name): contact for contact in known for name in ("user_id", "wa_id")}
     told = [item for item in objects(value, "statuses") if item.get("status") in _STATUSES]
     readers = [partial(_message, value, item, contacts, now) for item in objects(value, "messages")]
     readers += [partial(_status, value, item, now) for item in told]
@@ -88,10 +92,10 @@ def _envelopes(value: JsonObject, now: datetime) -> tuple[list[Envelope], int]:
 
 def _message(value: JsonObject, message: JsonObject, contacts: dict[str, JsonObject], now: datetime) -> Envelope:
     kind = required(message, "type")
-    sender = phone(message.get("from"))
+    sender = phone(message.get("from")) or user_id(message.get("from_user_id"))
     if not sender:
-        raise MalformedPayload("from must be a phone number")
-    profile = optional_object(contacts.get(note(message, "from"), {}), "profile")
+        raise MalformedPayload("from must be a phone number, or from_user_id an id")
+    profile = optional_object(contacts.get(sender.removeprefix("+"), {}), "profile")
     return Envelope(
         channel="whatsapp",
         provider="whatsapp_cloud",
@@ -113,7 +117,7 @@ def _status(value: JsonObject, status: JsonObject, now: datetime) -> Envelope:
         channel="whatsapp",
         provider="whatsapp_cloud",
         to=_our_side(value),
-        sender=phone(status.get("recipient_id")),
+        sender=phone(status.get("recipient_id")) or user_id(status.get("recipient_user_id")),
         provider_message_id=identifier(status, "id"),
         kind="status",
         text="",

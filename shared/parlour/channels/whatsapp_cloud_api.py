@@ -56,10 +56,12 @@ class WhatsAppCloudProvider:
 
 
 def _body(outgoing: Outgoing) -> JsonObject:
+    number = outgoing.recipient.removeprefix("+")
     return {
         "messaging_product": "whatsapp",
         "recipient_type": "individual",
-        "to": outgoing.recipient.removeprefix("+"),
+        # An id given as `to` is taken for a number: Meta answers with a message's id, and nothing ever arrives.
+        **({"to": number} if number.isdecimal() else {"recipient": outgoing.recipient}),
         **({"biz_opaque_callback_data": outgoing.callback} if outgoing.callback else {}),
         **_content(outgoing),
     }

@@ -36,7 +36,9 @@ def contact(
     now: datetime,
     new_id: NewId,
 ) -> Contact:
-    """Who writes from the phone number `address` (E.164) on a messaging channel, and in which session.
+    """Who writes from `address` on a messaging channel, and in which session.
+
+    It is a phone number (E.164), or without a plus the provider's own id of somebody who hides theirs.
 
     One statement: the identity, the user with that number and the one main session of user and binding are found
     or made, safely against the same person's message arriving elsewhere at the same moment. It also marks the

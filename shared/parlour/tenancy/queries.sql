@@ -68,13 +68,15 @@ SELECT id, slug, display_name, human_id, team_id, agent_id, door, channels, clea
   FROM bindings WHERE is_active ORDER BY slug;
 
 -- name: contact
--- Who writes from this number, and their main session with the binding; what is missing is made. Every step is
+-- Who writes from this number (or under this id, when they hide it), and their main session with the binding; what is missing is made. Every step is
 -- an upsert that hands back the row that won, so two first messages at once end in one user and one session.
 WITH known AS (
     SELECT user_id FROM channel_identities WHERE channel = %(channel)s AND address = %(address)s
 ), person AS (
     INSERT INTO users (tenant_id, id, phone, display_name, created_at)
-    SELECT current_tenant(), %(user_id)s, %(address)s, %(display_name)s, %(now)s WHERE NOT EXISTS (SELECT FROM known)
+    SELECT current_tenant(), %(user_id)s, CASE WHEN starts_with(%(address)s, '+') THEN %(address)s END,
+           %(display_name)s, %(now)s
+     WHERE NOT EXISTS (SELECT FROM known)
     ON CONFLICT (tenant_id, phone) DO UPDATE SET display_name = COALESCE(users.display_name, excluded.display_name)
     RETURNING id
 ), identity AS (

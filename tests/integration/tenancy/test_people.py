@@ -62,6 +62,19 @@ def test_a_later_message_finds_both_and_marks_the_session_active(
     assert session.last_active_at == later
 
 
+def test_somebody_who_hides_their_number_has_none_and_is_known_again(
+    database: Database, acme: Firm, write: Callable[..., people.Contact]
+) -> None:
+    with database.transaction(acme.tenant_id) as tx:
+        first, other = write(tx, acme.binding_id, "IN.1349"), write(tx, acme.binding_id, "IN.1350")
+        again = write(tx, acme.binding_id, "IN.1349")
+        user = people.user(tx, first.user_id)
+    assert (again.user_id, again.session_id) == (first.user_id, first.session_id)
+    assert other.user_id != first.user_id
+    assert user is not None
+    assert user.phone is None
+
+
 def test_one_person_has_one_session_with_each_binding(
     database: Database, acme: Firm, write: Callable[..., people.Contact], now: datetime, new_id: NewId
 ) -> None:

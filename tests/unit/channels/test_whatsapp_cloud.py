@@ -40,6 +40,26 @@ def test_a_text_is_who_wrote_what_to_which_number() -> None:
     assert Envelope.from_json(envelope.to_json()) == envelope
 
 
+def test_somebody_who_hides_their_number_is_known_by_metas_id() -> None:
+    [envelope] = parse(
+        meta.webhook(
+            {
+                "metadata": {"phone_number_id": NUMBER},
+                "contacts": [{"profile": {"name": "Asha", "username": "asha"}, "user_id": "IN.13491208655302741918"}],
+                "messages": [
+                    {
+                        "from_user_id": "IN.13491208655302741918", "id": "wamid.1", "timestamp": "1772443800",
+                        "type": "text", "text": {"body": "Hello"},
+                    }
+                ],
+            }
+        ),
+        NOW,
+    ).envelopes  # fmt: skip
+
+    assert (envelope.sender, envelope.metadata["sender_name"]) == ("IN.13491208655302741918", "Asha")
+
+
 @pytest.mark.parametrize(
     ("message", "text", "note"),
     [

@@ -57,6 +57,13 @@ def test_the_request_is_the_one_that_meta_documents() -> None:
     }
 
 
+def test_somebody_who_hides_their_number_is_addressed_by_metas_id() -> None:
+    _, body = asked(Outgoing("IN.13491208655302741918", "Hi", "s", phone_number_id="1"))
+
+    assert body["recipient"] == "IN.13491208655302741918"
+    assert "to" not in body
+
+
 @pytest.mark.parametrize(("parameter", "named"), [("", {}), ("answer", {"parameter_name": "answer"})])
 def test_a_template_carries_the_text_as_its_parameter(parameter: str, named: dict[str, str]) -> None:
     outgoing = Outgoing("+91980000", "Hi", "s", phone_number_id="1", template=Template("update", "en_GB", parameter))
