@@ -9,7 +9,7 @@ from parlour.channels import outbox, statuses, store
 from parlour.channels.envelope import Envelope, Status
 from parlour.channels.outgoing import Template
 from parlour.channels.send import Sent, send
-from parlour.infra.errors import Conflict, DeliveryUnknown, Forbidden, NotFound, WindowClosed
+from parlour.infra.errors import Conflict, DeliveryUnknown, Forbidden, NotFound, ProviderRejected, WindowClosed
 from parlour.infra.jsonable import JsonObject
 from parlour.principal import Principal
 from tests.integration.channels.conftest import WHATSAPP, Desk
@@ -98,6 +98,26 @@ def test_a_sender_that_comes_back_after_the_rest_was_sent_sends_nothing(desk: De
     phone.on_asked = meanwhile
     assert sending(desk, phone, outbox_id).state == "overtaken"
     assert (len(phone.received), len(other.received)) == (1, 2)
+
+
+@pytest.mark.parametrize("trouble", [{}, {0: ProviderRejected()}, {0: DeliveryUnknown()}])
+def test_a_sender_that_comes_back_while_another_is_at_it_changes_nothing(
+    desk: Desk, phone: Phone, trouble: dict[int, BaseException]
+) -> None:
+    outbox_id = desk.reply(LONG)
+    other = Phone(trouble={0: Killed()})
+
+    def meanwhile() -> None:
+        assert sending(desk, other, outbox_id).state == "unknown"
+        with desk.database.transaction(desk.principal) as tx:
+            assert outbox.resolve(admin(desk), tx, outbox_id, "send_again", desk.now)
+        with pytest.raises(Killed):
+            sending(desk, other, outbox_id)
+
+    phone.on_asked, phone.trouble = meanwhile, trouble
+    assert sending(desk, phone, outbox_id).state == "overtaken"
+    assert desk.rows("SELECT state, parts_sent FROM outbox") == [("sending", 0)]
+    assert len(due(desk)) == 1
 
 
 def test_a_callback_while_the_sender_still_waits_for_its_answer(desk: Desk, phone: Phone) -> None:
