@@ -1,5 +1,6 @@
 """Effects of a turn: done at most once, whatever breaks where; what nobody knows is told and left to a person."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -8,6 +9,7 @@ import pytest
 from parlour.infra.errors import DatabaseUnavailable, OutcomeUnknown, QueueUnavailable, RetryError, ToolRefused
 from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import JsonObject, canonical
+from parlour.infra.postgres import Database
 from parlour.tools.calls import WORKING
 from parlour.tools.records import EndedCall
 from parlour.tools.run import ToolContext
@@ -255,6 +257,24 @@ def test_a_turn_that_runs_out_of_time_goes_on_in_the_next_invocation(desk: Desk,
     run(desk.services(), desk.wakes()[-1], lambda: left[0])
     assert (len(office.done), replies(desk)) == (2, ["Asked twice."])
     assert desk.rows("SELECT attempts, degraded FROM turns") == [(1, False)]
+
+
+def test_a_worker_that_was_overtaken_before_an_effect_does_not_begin_it(
+    desk: Desk, office: Office, open_database: Callable[[], Database]
+) -> None:
+    stalled: list[bool] = []
+
+    def left() -> float:
+        if states(desk) == ["reserved"] and not stalled:
+            stalled.append(True)
+            desk.clock.now += timedelta(minutes=2)
+            desk.run(database=open_database())
+        return 60.0
+
+    desk.model.script = [calls("raise_rfi"), says("Asked.")]
+    run(desk.services(), desk.wakes()[-1], left)
+    assert (len(stalled), len(office.done), states(desk)) == (1, 1, ["done"])
+    assert replies(desk) == ["Asked."]
 
 
 def tell(desk: Desk, ended: EndedCall) -> ToWake:
