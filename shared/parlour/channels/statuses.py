@@ -26,8 +26,8 @@ _MOVES: dict[str, tuple[str, ...]] = {
 """From which states the provider's news move a row, in the order in which they may be told. A row is `sent` as soon
 as the provider took it, so that `enqueued` and `sent` say nothing new."""
 
-_OUTSIDE_THE_WINDOW = frozenset({"470", "131047"})
-"""WhatsApp's codes, old and new, for free text more than a day after the user last wrote."""
+_OUTSIDE_THE_WINDOW = frozenset({"470", "131047", "1004", "1005", "1006", "1007", "1008"})
+"""WhatsApp's codes, old and new, for free text more than a day after the user last wrote, and Gupshup's own."""
 
 _PART = re.compile(r"[1-9][0-9]{0,3}")
 _LONGEST_PROBLEM = 500

@@ -200,13 +200,14 @@ def test_with_a_template_it_goes_as_the_templates_parameter(
     assert sending(desk, phone, long, late) == Sent("held", 0)
 
 
-def test_a_refusal_outside_the_window_holds_it_at_once_or_later(desk: Desk, phone: Phone) -> None:
+@pytest.mark.parametrize("code", ["470", "131047", "1004", "1008"])
+def test_a_refusal_outside_the_window_holds_it_at_once_or_later(desk: Desk, phone: Phone, code: str) -> None:
     at_once, later = desk.reply("first"), desk.reply("second")
     phone.trouble = {0: WindowClosed()}
 
     assert sending(desk, phone, at_once).state == "held"
     assert sending(desk, phone, later).state == "sent"
-    assert told(desk, "gs-1", "failed", code="470", reason="too late")
+    assert told(desk, "gs-1", "failed", code=code, reason="too late")
     assert desk.delivery(later).state == "held"
     with desk.database.transaction(desk.principal) as tx:
         assert outbox.resolve(admin(desk), tx, later, "send_again", desk.now)
