@@ -188,7 +188,7 @@ def test_a_heavy_call_whose_message_was_not_sent_is_sent_by_the_resumed_turn(des
     desk.tools.broken = None
     desk.model.script = [says("I am working on it.")]
     desk.run()
-    assert len(desk.tools.sent) == 1
+    assert (len(desk.tools.sent), states(desk)) == (1, ["reserved"]), "the end of its turn is not the end of it"
     assert replies(desk) == ["I am working on it."]
 
 
