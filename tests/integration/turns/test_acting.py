@@ -210,6 +210,7 @@ def test_the_result_of_a_heavy_call_is_answered_by_a_turn_of_its_own_once(desk: 
     (ended,) = _ended(desk)
     told = [tell(desk, ended), tell(desk, ended)]
     assert [one.channel for one in told] == ["whatsapp", "whatsapp"]
+    assert len(desk.rows("SELECT id FROM work_due WHERE kind = 'session'")) == 1, "should both wake-ups get lost"
     desk.model.script = [says("The report has 12 pages.")]
     for one in told:
         desk.run(Wake.from_json(one.message.body))
