@@ -9,7 +9,7 @@ import hashlib
 import hmac
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -77,18 +77,22 @@ class WebhookTokens:
     gupshup                 stand in the webhook's path
     whatsapp_app_secrets    Meta signs webhooks with its app's
     whatsapp_verify_tokens  Meta shows one when the webhook is set
+    only                    for a token or app secret that somebody else knows too (a tenant with an app of its own):
+                            the apps or phone number ids that it may speak for; any, for one that is not named here
     """
 
     gupshup: tuple[str, ...] = ()
     whatsapp_app_secrets: tuple[str, ...] = ()
     whatsapp_verify_tokens: tuple[str, ...] = ()
+    only: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     @classmethod
     def parse(cls, secret: str) -> "WebhookTokens":
         """Read the webhook secret; Misconfigured says what is wrong, not what it is.
 
         `{"gupshup_tokens": [...], "whatsapp_app_secrets": [...], "whatsapp_verify_tokens": [...]}`: at least one of
-        the three, and what is left out is none.
+        the three, and what is left out is none. An entry is a text, or `{"secret": "...", "only": ["<app or phone
+        number id>"]}`.
         """
         names = ("gupshup_tokens", "whatsapp_app_secrets", "whatsapp_verify_tokens")
         try:
@@ -97,21 +101,30 @@ class WebhookTokens:
             given = None
         if not isinstance(given, dict) or not set(names) & set(given):
             raise Misconfigured(f'the webhook secret must be JSON, {{"<name>": ["..."]}}, of {", ".join(names)}')
-        return cls(*(_secrets(given, name) for name in names))
+        known = [_secrets(given, name) for name in names]
+        only = {secret: numbers for one in known for secret, numbers in one.items() if numbers is not None}
+        gupshup_tokens, app_secrets, verify_tokens = map(tuple, known)
+        return cls(gupshup_tokens, app_secrets, verify_tokens, only)
 
     def admits(self, token: str) -> bool:
         """Whether `token` is one of Gupshup's; takes as long for the first as for the last."""
         return _is_one_of(token, self.gupshup)
 
+    def speaks_for(self, secret: str, envelopes: Sequence[Envelope]) -> bool:
+        """Whether whoever knows `secret` may say all of this about these numbers of ours."""
+        allowed = self.only.get(secret)
+        return allowed is None or all(one.to.partition(":")[2] in allowed for one in envelopes)
+
     def verifies(self, token: str) -> bool:
         """Whether `token` is one that Meta was told to show."""
         return _is_one_of(token, self.whatsapp_verify_tokens)
 
-    def signed(self, body: bytes, signature: str) -> bool:
-        """Whether `signature` (`sha256=<hex>`) is that of exactly these bytes, by one of the app secrets."""
-        keys = (key.encode() for key in self.whatsapp_app_secrets)
-        expected = [_SIGNATURE + hmac.new(key, body, hashlib.sha256).hexdigest() for key in keys]
-        return _is_one_of(signature, expected)
+    def signer(self, body: bytes, signature: str) -> str | None:
+        """The app secret by which `signature` (`sha256=<hex>`) is that of exactly these bytes; None: by none."""
+        secrets = self.whatsapp_app_secrets
+        expected = [_SIGNATURE + hmac.new(key.encode(), body, hashlib.sha256).hexdigest() for key in secrets]
+        matching = [key for key, one in zip(secrets, expected, strict=True) if _is_one_of(signature, [one])]
+        return matching[0] if matching else None
 
 
 def accept(request: Webhook, tokens: WebhookTokens, queue: Queue, now: datetime) -> Accepted:
@@ -172,15 +185,21 @@ def _from_gupshup(request: Webhook, tokens: WebhookTokens, token: str, now: date
         return []
     if len(request.body) > _LARGEST_BYTES:
         raise PayloadTooLarge
-    return gupshup.parse(_json(request.body), now)
+    envelopes = gupshup.parse(_json(request.body), now)
+    if not tokens.speaks_for(token, envelopes):
+        raise Unauthenticated
+    return envelopes
 
 
 def _from_meta(request: Webhook, tokens: WebhookTokens, _token: str, now: datetime) -> list[Envelope]:
     if len(request.body) > _LARGEST_BATCH_BYTES:
         raise PayloadTooLarge
-    if not tokens.signed(request.body, request.header("X-Hub-Signature-256")):
+    secret = tokens.signer(request.body, request.header("X-Hub-Signature-256"))
+    if secret is None:
         raise Unauthenticated
     batch = whatsapp_cloud.parse(_json(request.body), now)
+    if not tokens.speaks_for(secret, batch.envelopes):
+        raise Unauthenticated
     if batch.unreadable:
         log.warning("webhook_partly_read", unreadable=batch.unreadable, count=len(batch.envelopes))
         log.count("MalformedWebhook")
@@ -221,11 +240,27 @@ def _refuse(problem: ParlourError, size: int) -> Accepted:
     return Accepted(status, json.dumps({"code": problem.code}), 0)
 
 
-def _secrets(given: Mapping[str, Any], name: str) -> tuple[str, ...]:
-    found = given.get(name, [])
-    if not isinstance(found, list) or not all(isinstance(one, str) and len(one) >= _SHORTEST_TOKEN for one in found):
-        raise Misconfigured(f"{name} must be a list of texts of {_SHORTEST_TOKEN} characters or more")
-    return tuple(found)
+def _secrets(given: Mapping[str, Any], name: str) -> dict[str, frozenset[str] | None]:
+    """Each secret with what it may speak for; None is anything."""
+    entries = given.get(name, [])
+    read = [_entry(one) for one in entries] if isinstance(entries, list) else [None]
+    if not all(read):
+        raise Misconfigured(
+            f'{name} must be a list of texts of {_SHORTEST_TOKEN} characters or more, or of {{"secret": "...", "only": '
+            '["<app or phone number id>"]}'
+        )
+    return dict(filter(None, read))
+
+
+def _entry(entry: object) -> tuple[str, frozenset[str] | None] | None:
+    match entry:
+        case str(secret):
+            only = None
+        case {"secret": str(secret), "only": [*numbers]} if numbers and all(isinstance(one, str) for one in numbers):
+            only = frozenset(map(str, numbers))
+        case _:
+            return None
+    return (secret, only) if len(secret) >= _SHORTEST_TOKEN else None
 
 
 def _is_one_of(offered: str, known: Iterable[str]) -> bool:

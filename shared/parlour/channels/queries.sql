@@ -67,12 +67,13 @@ SELECT state FROM moved;
 -- name: part_confirmed
 -- What we gave along with a part came back from the provider: the part was taken, under this id, whatever its sender
 -- found out. The last part makes the row sent. After an earlier one the next is sent, if the row was given up
--- (unknown) and this is good news; that is due now.
+-- (unknown) and this is good news; that is due now. Bad news of an earlier try says nothing of the one that somebody
+-- has ordered since.
 WITH part AS (
     INSERT INTO outbox_parts (tenant_id, outbox_id, number, provider_message_id, sent_at)
     SELECT current_tenant(), o.id, %(number)s, %(provider_message_id)s, %(now)s
       FROM outbox o
-     WHERE o.id = %(outbox_id)s AND %(number)s <= o.parts
+     WHERE o.id = %(outbox_id)s AND %(number)s <= o.parts AND (%(is_good)s OR o.resolved_at IS NULL)
     ON CONFLICT (tenant_id, outbox_id, number) DO NOTHING
 ), moved AS (
     UPDATE outbox
@@ -82,6 +83,7 @@ WITH part AS (
            sent_at = CASE WHEN %(number)s = parts THEN %(now)s ELSE sent_at END,
            problem = CASE WHEN %(number)s = parts THEN NULL ELSE problem END
      WHERE id = %(outbox_id)s AND state IN ('pending', 'sending', 'unknown', 'failed')
+       AND (%(is_good)s OR resolved_at IS NULL)
        AND parts_sent = %(number)s - 1 AND %(number)s <= parts
     RETURNING id, state
 ), settled AS (

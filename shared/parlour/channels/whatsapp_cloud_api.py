@@ -96,7 +96,8 @@ def _taken(response: httpx2.Response) -> str:
 
 
 def _problem(status: int, error: JsonObject, after: int | None) -> Exception:
-    code = error.get("code")
+    given = error.get("code")
+    code = given if isinstance(given, int) else None
     words = f"Meta answered {status}: {_reason(error)}"
     if code == _OUTSIDE_THE_WINDOW:
         return WindowClosed(words)

@@ -3,6 +3,7 @@
 The layers, their order and their numbers are the table of the design, section 7.
 """
 
+import re
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Literal
@@ -47,9 +48,13 @@ class Segment:
     tokens: int
 
 
+_OUR_TAG = re.compile(r"<(/?)\s*parlour\s*:", re.IGNORECASE)
+"""Models read a tag in capitals or with a space in it as the same tag."""
+
+
 def foreign(text: str) -> str:
     """Somebody else's words (a user's, a document's) with our own tags taken apart: nobody else writes those."""
-    return text.replace("<parlour:", "<parlour ").replace("</parlour:", "</parlour ")
+    return _OUR_TAG.sub(r"<\1parlour ", text)
 
 
 def text_block(text: str) -> JsonObject:

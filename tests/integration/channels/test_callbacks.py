@@ -120,6 +120,19 @@ def test_a_sender_that_comes_back_while_another_is_at_it_changes_nothing(
     assert len(due(desk)) == 1
 
 
+def test_bad_news_of_the_first_try_do_not_swallow_the_one_that_somebody_ordered_since(desk: Desk, phone: Phone) -> None:
+    desk.configure({"whatsapp": CLOUD})
+    outbox_id = desk.reply("Poured on Tuesday.")
+    assert sending(desk, Phone(trouble={0: DeliveryUnknown()}), outbox_id).state == "unknown"
+    with desk.database.transaction(desk.principal) as tx:
+        assert outbox.resolve(admin(desk), tx, outbox_id, "send_again", desk.now)
+
+    told(desk, "wamid.first", "failed", callback=f"{outbox_id}:1")
+    assert sending(desk, phone, outbox_id) == Sent("sent", 1)
+    assert len(phone.received) == 1
+    assert desk.delivery(outbox_id).state == "sent"
+
+
 def test_a_callback_while_the_sender_still_waits_for_its_answer(desk: Desk, phone: Phone) -> None:
     desk.configure({"whatsapp": CLOUD})
     outbox_id = desk.reply("Poured on Tuesday.")

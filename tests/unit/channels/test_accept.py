@@ -243,6 +243,21 @@ class TestMeta:
         request = Webhook("POST", "/webhooks/whatsapp", {meta.SIGNATURE: value} if value else {}, self.BODY)
         assert accept(request, self.TOKENS, queue, NOW).status == 401
 
+    def test_a_secret_that_a_tenant_knows_speaks_for_its_own_numbers_only(self, queue: Kept) -> None:
+        mine, theirs = self.SECRETS
+        given = {"whatsapp_app_secrets": [mine, {"secret": theirs, "only": ["999999999999999"]}]}
+        tokens = WebhookTokens.parse(json.dumps(given))
+        assert accept(self.signed(theirs), tokens, queue, NOW).status == 401
+        assert queue.messages == []
+        assert accept(self.signed(mine), tokens, queue, NOW).status == 200
+
+    @pytest.mark.parametrize(
+        "entry", [{"secret": "s" * 20}, {"secret": "s" * 20, "only": []}, {"secret": "short", "only": ["1"]}]
+    )
+    def test_an_entry_that_says_too_little_is_refused(self, entry: object) -> None:
+        with pytest.raises(Misconfigured, match="only"):
+            WebhookTokens.parse(json.dumps({"whatsapp_app_secrets": [entry]}))
+
     def test_without_a_secret_nobody_gets_in(self, queue: Kept) -> None:
         assert accept(self.signed(""), WebhookTokens(), queue, NOW).status == 401
         assert accept(self.asking("verify-token-of-ours"), WebhookTokens(), queue, NOW).status == 401
