@@ -3,6 +3,7 @@
     ParlourError
     ├── RetryError                    nobody: the queue delivers again
     │   ├── DatabaseUnavailable
+    │   │   └── StatementTooSlow      not the database's absence: what was asked of it
     │   ├── SchemaOutdated            the release is newer than the schema, for the minutes until it is migrated
     │   ├── QueueUnavailable
     │   ├── ObjectsUnavailable
@@ -80,6 +81,12 @@ class SchemaOutdated(RetryError):
     """The database's schema is older than this release: run the migrations. Until then the work is tried again."""
 
     code = "schema_outdated"
+
+
+class StatementTooSlow(DatabaseUnavailable):
+    """A statement took longer than it may; the work will be tried again, but not for ever."""
+
+    code = "statement_too_slow"
 
 
 class QueueUnavailable(RetryError):

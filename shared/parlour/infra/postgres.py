@@ -21,7 +21,7 @@ from psycopg.abc import PQGen
 from psycopg.rows import class_row
 from psycopg.types.json import Jsonb, set_json_dumps
 
-from parlour.infra.errors import DatabaseUnavailable, SchemaOutdated
+from parlour.infra.errors import DatabaseUnavailable, SchemaOutdated, StatementTooSlow
 from parlour.infra.jsonable import canonical
 from parlour.infra.queries import Query
 from parlour.principal import Principal
@@ -161,14 +161,14 @@ class Database:
 
         When the connection dies in the middle, the work is done again on a new one, once. Nobody can tell whether
         the first commit arrived, so work must be such that doing it twice is the same as doing it once.
-        Raises DatabaseUnavailable when that failed too, or at once for a statement that took too long.
+        Raises DatabaseUnavailable when that failed too, and StatementTooSlow at once.
         """
         try:
             with self.transaction(principal) as tx:
                 return work(tx)
-        except DatabaseUnavailable as problem:
-            if isinstance(problem.__cause__, psycopg.errors.QueryCanceled):
-                raise
+        except StatementTooSlow:
+            raise
+        except DatabaseUnavailable:
             with self.transaction(principal) as tx:
                 return work(tx)
 
@@ -188,7 +188,8 @@ class Database:
         except psycopg.Error as error:
             if _is_gone(error, connection):
                 self.close()
-                raise DatabaseUnavailable from error
+                slow = isinstance(error, psycopg.errors.QueryCanceled)
+                raise (StatementTooSlow if slow else DatabaseUnavailable) from error
             self._roll_back()
             if isinstance(error, psycopg.errors.UndefinedTable | psycopg.errors.UndefinedColumn):
                 raise SchemaOutdated from error

@@ -254,33 +254,44 @@ SELECT t.id, t.session_id, s.channel, b.slug AS binding, t.problem, t.attempts, 
   FROM turns t
   JOIN sessions s ON s.id = t.session_id
   JOIN bindings b ON b.id = t.binding_id AND b.clearance <= %(clearance)s
- WHERE t.state = 'failed' AND t.redriven_at IS NULL AND t.dismissed_at IS NULL
+ WHERE t.state = 'failed' AND t.dismissed_at IS NULL
  ORDER BY t.finished_at, t.id
  LIMIT %(most)s;
 
 -- name: redrive_turn
--- A failed turn's messages are unanswered again, for a turn of their own; the session is looked after meanwhile.
--- Repeated at the very same moment it is the same redrive.
-WITH redriven AS (
-    UPDATE turns SET redriven_at = %(now)s
-     WHERE id = %(turn_id)s AND state = 'failed' AND dismissed_at IS NULL
-       AND (redriven_at IS NULL OR redriven_at = %(now)s)
-    RETURNING id, session_id
+-- A failed turn is open again, as the session's newest, and goes on from what it has committed: nothing that it did is
+-- done or paid again. What was said of its failure stays with the session, not with the turn. Only where the session
+-- has no open turn (it is held, see hold_session); repeated at the very same moment it is the same redrive.
+WITH reopened AS (
+    UPDATE turns t
+       SET state = 'open', attempts = 0, attempted_by = NULL, problem = NULL, degraded = false, finished_at = NULL,
+           redriven_at = %(now)s, frozen_at = %(now)s,
+           number = 1 + (SELECT max(n.number) FROM turns n WHERE n.session_id = t.session_id)
+     WHERE t.id = %(turn_id)s AND t.state = 'failed' AND t.dismissed_at IS NULL
+       AND NOT EXISTS (SELECT FROM turns o WHERE o.session_id = t.session_id AND o.state = 'open')
+    RETURNING t.id, t.session_id
 ), unparked AS (
-    UPDATE messages m SET state = 'unanswered', turn_id = NULL
-      FROM redriven r
-     WHERE m.turn_id = r.id AND m.direction = 'inbound' AND m.state = 'parked'
+    UPDATE messages m SET state = 'taken' FROM reopened r WHERE m.turn_id = r.id AND m.state = 'parked'
+), apart AS (
+    UPDATE messages m SET turn_id = NULL FROM reopened r WHERE m.turn_id = r.id AND m.direction = 'outbound'
 ), waiting AS (
     INSERT INTO work_due (tenant_id, kind, id, due_at)
-    SELECT current_tenant(), 'session', session_id, %(due_at)s FROM redriven
+    SELECT current_tenant(), 'session', session_id, %(due_at)s FROM reopened
     ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = LEAST(work_due.due_at, EXCLUDED.due_at)
 )
-SELECT s.id AS session_id, s.channel FROM sessions s JOIN redriven r ON r.session_id = s.id;
+SELECT s.id AS session_id, s.channel
+  FROM turns t
+  JOIN sessions s ON s.id = t.session_id
+ WHERE t.id = %(turn_id)s AND (t.redriven_at = %(now)s OR EXISTS (SELECT FROM reopened));
+
+-- name: session_of_turn
+-- The session that a turn is of.
+SELECT session_id FROM turns WHERE id = %(turn_id)s;
 
 -- name: dismiss_turn
 -- A failed turn is left as it is.
 UPDATE turns SET dismissed_at = %(now)s
- WHERE id = %(turn_id)s AND state = 'failed' AND redriven_at IS NULL AND dismissed_at IS NULL;
+ WHERE id = %(turn_id)s AND state = 'failed' AND dismissed_at IS NULL;
 
 -- name: turn_views
 -- Turns as an operator sees them, newest first, each with its messages, calls, tools and sending: one row per turn.

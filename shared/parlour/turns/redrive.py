@@ -1,4 +1,4 @@
-"""Turns that failed: what they left unanswered, answered after all, or let be."""
+"""Turns that failed: gone on with from what they had committed, or let be."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -15,7 +15,7 @@ from parlour.turns import store
 from parlour.turns.receive import Wake
 from parlour.turns.records import ParkedTurn
 
-_GONE = "this turn does not wait any more: it was redriven or dismissed in the meantime"
+_GONE = "this turn cannot be redriven now: somebody was quicker, or its session is busy; look at the list again"
 
 
 def parked(principal: Principal, tx: Transaction, most: int) -> list[ParkedTurn]:
@@ -27,10 +27,12 @@ def parked(principal: Principal, tx: Transaction, most: int) -> list[ParkedTurn]
 def redrive(
     principal: Principal, database: Database, queues: Mapping[str, Queue], turn_id: UUID, now: datetime
 ) -> None:
-    """Have the failed turn's messages answered by a turn of their own; `queues` are the turn queues by channel.
+    """Open the failed turn again, with three new attempts; `queues` are the turn queues by channel.
 
-    Conflict when somebody was quicker. When the wake-up cannot be sent, QueueUnavailable: the messages are
-    unanswered by then, so the next message of the session, or the sweep, brings the turn about.
+    It goes on from its journal: a step that was paid for is not paid again, an effect that was done is not done
+    again, and one whose outcome nobody knows stays a person's. Conflict when somebody was quicker, or the session
+    has another turn open. When the wake-up cannot be sent, QueueUnavailable: the turn is open by then, so the next
+    message of the session, or the sweep, brings it about.
     """
     roles.require(principal, "admin")
     place = database.run(principal, lambda tx: store.redrive_turn(tx, turn_id, now, now + GRACE))

@@ -17,6 +17,7 @@ from parlour.infra.errors import (
     ProviderUnavailable,
     RetryError,
     SpendRefused,
+    StatementTooSlow,
 )
 from parlour.infra.postgres import Transaction
 from parlour.principal import Principal, system
@@ -43,7 +44,8 @@ def run(services: Services, wake: Wake, seconds_left: Callable[[], float]) -> No
     The lease ends at the invocation's deadline, before the queue delivers the wake again. Raises RetryError
     (LeaseHeld when another worker is at it) or whatever unexpected broke the turn, so that the wake is delivered
     again; after three attempts the turn is failed instead. An attempt that a RetryError ended (the database was
-    away, or the time was over, say) is not the turn's fault and is not counted.
+    away, or the time was over, say) is not the turn's fault and is not counted; one that a statement ended which
+    takes too long is.
     """
     principal = system(wake.tenant_id)
     running = _begin(services, principal, wake.session_id, seconds_left)
@@ -61,8 +63,8 @@ def _run_turn(running: Running, principal: Principal) -> None:
         answer(running, _work(running))
     except LeaseLost:
         log.warning("lease_lost", tenant_id=principal.tenant_id, turn_id=running.turn.id)
-    except RetryError:
-        _let_go(running, count=False)
+    except RetryError as problem:
+        _let_go(running, count=isinstance(problem, StatementTooSlow))
         raise
     except Exception as problem:
         log.error("turn_broken", problem, turn_id=running.turn.id, attempt=running.turn.attempts)

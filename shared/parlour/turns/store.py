@@ -204,7 +204,10 @@ def parked_turns(tx: Transaction, clearance: int, most: int) -> list[ParkedTurn]
 
 
 def redrive_turn(tx: Transaction, turn_id: UUID, now: datetime, due_at: datetime) -> Place | None:
-    """Unpark the turn's messages; None when it does not wait any more."""
+    """Open the turn again; None when it does not wait any more, or another of its session is open."""
+    session_id = tx.value(SQL["session_of_turn"], turn_id=turn_id)
+    if session_id is None or hold_session(tx, session_id) is None:
+        return None
     return tx.first(SQL["redrive_turn"], Place, turn_id=turn_id, now=now, due_at=due_at)
 
 

@@ -203,7 +203,7 @@ def test_a_failed_turn_is_answered_after_all(client: TestClient, trouble: Troubl
     turn = trouble.turn()
     assert settle("turns", turn, "redrive").json() == {"message": "It is answered now.", "woken": True}
     assert [message.body["session_id"] for message in queue.messages] == [str(trouble.session_id)]
-    assert trouble.rows("SELECT state FROM messages") == [("unanswered",)]
+    assert trouble.rows("SELECT state FROM messages") == [("taken",)]
     late = settle("turns", turn, "dismiss")
     assert late.status_code == 409
     assert "redriven or dismissed" in refused(late)

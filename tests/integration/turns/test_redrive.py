@@ -5,10 +5,12 @@ from uuid import UUID
 
 import pytest
 
-from parlour.infra.errors import Conflict, Forbidden, QueueUnavailable
+from parlour.infra.errors import Conflict, Forbidden, QueueUnavailable, StatementTooSlow
+from parlour.infra.jsonable import JsonObject
 from parlour.principal import Principal
+from parlour.tools.run import ToolContext
 from parlour.turns import polite, redrive
-from tests.desk import Desk, Queue, says
+from tests.desk import Desk, Queue, calls, says
 
 
 @pytest.fixture
@@ -63,7 +65,67 @@ def test_a_redrive_whose_wake_is_not_sent_leaves_the_session_due(desk: Desk, fai
     with pytest.raises(QueueUnavailable):
         redrive.redrive(desk.admin, desk.database, {"whatsapp": broken}, failed, desk.clock())
     assert desk.rows("SELECT kind FROM work_due WHERE kind = 'session'") == [("session",)]
-    assert desk.rows("SELECT state FROM messages WHERE direction = 'inbound'") == [("unanswered",)]
+    assert desk.rows("SELECT state FROM turns") == [("open",)]
+
+
+def test_a_redriven_turn_goes_on_from_what_it_did(desk: Desk) -> None:
+    done: list[str] = []
+
+    def raise_rfi(context: ToolContext, _: JsonObject) -> JsonObject:
+        done.append(context.idempotency_key)
+        return {"number": 7}
+
+    desk.add_tool("raise_rfi", raise_rfi)
+    desk.write("Ask them, please.")
+    desk.model.script = [calls("raise_rfi"), RuntimeError(), RuntimeError(), RuntimeError()]
+    for _ in range(2):
+        with pytest.raises(RuntimeError):
+            desk.run()
+    desk.run()
+    ((turn_id,),) = desk.rows("SELECT id FROM turns WHERE state = 'failed'")
+    redrive.redrive(desk.admin, desk.database, {"whatsapp": Queue()}, UUID(str(turn_id)), desk.clock())
+    desk.model.script = [says("It is number 7.")]
+    desk.run()
+    assert replies(desk) == [polite.FAILED, "It is number 7."]
+    assert len(done) == 1
+    assert desk.rows("SELECT count(*) FROM llm_calls WHERE step = 1") == [(1,)]
+
+
+def test_a_redriven_turn_that_fails_again_is_parked_again(desk: Desk, failed: UUID) -> None:
+    redrive.redrive(desk.admin, desk.database, {"whatsapp": Queue()}, failed, desk.clock())
+    for _ in range(2):
+        desk.model.script = [RuntimeError()]
+        with pytest.raises(RuntimeError):
+            desk.run()
+    desk.model.script = [RuntimeError()]
+    desk.run()
+    with desk.database.transaction(desk.admin) as tx:
+        assert [one.id for one in redrive.parked(desk.admin, tx, 10)] == [failed]
+
+
+def test_a_turn_is_not_redriven_beside_an_open_one(desk: Desk, failed: UUID) -> None:
+    desk.write("And the crane?", "next")
+    desk.model.script = [RuntimeError()]
+    with pytest.raises(RuntimeError):
+        desk.run()
+    with pytest.raises(Conflict):
+        redrive.redrive(desk.admin, desk.database, {"whatsapp": Queue()}, failed, desk.clock())
+    desk.model.script = [says("On Monday.")]
+    desk.run()
+    redrive.redrive(desk.admin, desk.database, {"whatsapp": Queue()}, failed, desk.clock())
+    desk.model.script = [says("0.35 mm.")]
+    desk.run()
+    assert replies(desk) == [polite.FAILED, "On Monday.", "0.35 mm."]
+
+
+def test_a_statement_that_always_takes_too_long_is_parked_as_well(desk: Desk) -> None:
+    desk.write("How wide is the crack?")
+    for _ in range(3):
+        desk.model.script = [StatementTooSlow()]
+        with pytest.raises(StatementTooSlow):
+            desk.run()
+    desk.run()
+    assert replies(desk) == [polite.FAILED]
 
 
 def test_a_dismissed_turn_stays_as_it_is(desk: Desk, failed: UUID) -> None:

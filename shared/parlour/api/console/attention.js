@@ -37,7 +37,7 @@ const KINDS = {
     path: "turns",
     draw: turn,
     actions: [
-      { how: "redrive", label: "Answer now", confirm: "What was written is answered by a new turn, as if it had just come.", yes: "Answer it now" },
+      { how: "redrive", label: "Answer now", confirm: "The turn goes on from what it had done: nothing that it did is done again.", yes: "Answer it now" },
       { how: "dismiss", label: "Dismiss", confirm: "What was written stays unanswered, and this leaves the list.", yes: "Dismiss it" },
     ],
   },

@@ -83,7 +83,7 @@ def settle_send(outbox_id: UUID, said: SendSettled, caller: Admin) -> JsonObject
 
 @router.post("/attention/turns/{turn_id}")
 def settle_turn(turn_id: UUID, said: TurnSettled, caller: Admin) -> JsonObject:
-    """What was written is answered by a new turn; or it stays unanswered."""
+    """The turn goes on from what it has done, and is answered; or it stays unanswered."""
     with caller.transaction() as tx:
         read.turn(caller.principal, tx, turn_id)  # what is not the caller's to see is not found
         if said.how == "dismiss":

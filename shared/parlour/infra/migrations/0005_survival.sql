@@ -5,11 +5,11 @@
 ALTER TABLE sessions ADD COLUMN lease_holder uuid;
 
 -- attempted_by: the worker that the last attempt was counted for, so that a repeated statement counts it once.
--- redriven_at: when a failed turn's messages were given to a new one. dismissed_at: when somebody let it be.
+-- redriven_at: when a failed turn was last opened again. dismissed_at: when somebody let it be.
 ALTER TABLE turns
     ADD COLUMN attempted_by uuid, ADD COLUMN redriven_at timestamptz, ADD COLUMN dismissed_at timestamptz;
 CREATE INDEX turns_parked ON turns (tenant_id, finished_at)
-    WHERE state = 'failed' AND redriven_at IS NULL AND dismissed_at IS NULL;
+    WHERE state = 'failed' AND dismissed_at IS NULL;
 
 -- lookup: where an endpoint tells by idempotency key what became of a call; timeout_seconds: null is the kind's default.
 ALTER TABLE tools ADD COLUMN lookup text, ADD COLUMN timeout_seconds int CHECK (timeout_seconds > 0);
