@@ -15,7 +15,8 @@ from parlour.turns import store
 from parlour.turns.receive import Wake
 from parlour.turns.records import ParkedTurn
 
-_GONE = "this turn cannot be redriven now: somebody was quicker, or its session is busy; look at the list again"
+_GONE = "this turn does not wait any more: it was redriven or dismissed in the meantime"
+_BUSY = f"{_GONE}; or its session has another turn open, so try again in a moment"
 
 
 def parked(principal: Principal, tx: Transaction, most: int) -> list[ParkedTurn]:
@@ -37,7 +38,7 @@ def redrive(
     roles.require(principal, "admin")
     place = database.run(principal, lambda tx: store.redrive_turn(tx, turn_id, now, now + GRACE))
     if place is None:
-        raise Conflict(_GONE)
+        raise Conflict(_BUSY)
     log.info("turn_redriven", tenant_id=principal.tenant_id, turn_id=turn_id, session_id=place.session_id)
     wake = Wake(principal.tenant_id, place.session_id).message(f"redrive:{turn_id}:{now.isoformat()}")
     queues[place.channel].send([wake])
