@@ -9,10 +9,10 @@ from local.chaos.kills import Choose, Say, everything, play, row_of
 from local.chaos.operator import redrive, redrive_dead_letters
 from local.chaos.promises import judge_all, outside
 from local.chaos.report import Row
-from local.chaos.scenarios import ATTEMPTS, BEGUN, Boundary, Scenario, boundaries
+from local.chaos.scenarios import ATTEMPTS, EFFECTS, REPLYING, Boundary, Scenario, boundaries
 from local.chaos.world import Desk, World
 
-PARKED = Scenario("redrive of a parked turn", "plain", (("http_api", 1),), turns=2, parked=True)
+PARKED = Scenario("redrive of a parked turn", "effects", (("http_api", 1),), steps=2, effects=EFFECTS)
 LETTERS = Scenario("redrive of dead letters", "plain", (("http_api", 1),))
 
 _HIDDEN_SECONDS = 62.0
@@ -92,9 +92,9 @@ def _received(world: World, number: str) -> list[dict[str, Any]]:
 
 
 def _park(conversations: Conversations, parked: list[Conversation]) -> None:
-    """Their turns' workers die until the turns are given up."""
+    """Their turns' workers die until the turns are given up, each time with all done but the reply."""
     for conversation in parked:
-        conversation.deaths |= {("orchestrator", attempt): BEGUN for attempt in range(1, ATTEMPTS + 1)}
+        conversation.deaths |= {("orchestrator", attempt): REPLYING for attempt in range(1, ATTEMPTS + 1)}
     play(conversations, parked)
 
 

@@ -25,7 +25,6 @@ class Scenario:
     script        what the model plays.
     killed        the invocations whose every port call is a boundary.
     turns, steps  of the conversation, in all.
-    parked        the turn fails first (its worker dies every time), and is redriven by an operator.
     """
 
     name: str
@@ -34,7 +33,6 @@ class Scenario:
     turns: int = 1
     steps: int = 1
     effects: tuple[Effect, ...] = ()
-    parked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +51,9 @@ ATTEMPTS = 3
 BEGUN = Point("database: commit", after=True)
 """Where a turn is open and its attempt counted: a worker that dies here gets nothing done."""
 
+REPLYING = Point("database: turns.insert_reply", after=False)
+"""Where everything was paid for and done, and nobody was told: whoever takes the turn up must do none of it again."""
+
 RAISE, NOTIFY, SURVEY = "raise_rfi", "notify_foreman", "order_survey"
 
 SCRIPTS: Mapping[str, Script] = {
@@ -67,14 +68,14 @@ SCRIPTS: Mapping[str, Script] = {
     "heavy": Script(uses=(Uses(SURVEY, {"subject": "Survey of grid C TAG"}),), then="I am on it."),
 }
 
+EFFECTS = (Effect(RAISE, certain=True), Effect(NOTIFY, certain=False))
+
 SCENARIOS = (
     Scenario("accept", "plain", (("inbound", 1),)),
     Scenario("receive", "plain", (("receiver", 1),)),
     Scenario("plain turn", "plain", (("orchestrator", 1),)),
     Scenario("send", "plain", (("outbound", 1),)),
-    Scenario(
-        "two effects", "effects", (("orchestrator", 1),), steps=2, effects=(Effect(RAISE, True), Effect(NOTIFY, False))
-    ),
+    Scenario("two effects", "effects", (("orchestrator", 1),), steps=2, effects=EFFECTS),
     Scenario(
         "heavy tool", "heavy", (("orchestrator", 1), ("tool_dispatcher", 1), ("orchestrator", 2)), turns=2, steps=3,
         effects=(Effect(SURVEY, True),),
