@@ -7,6 +7,7 @@ model: what is measured is Parlour's own work and its queues', not a model's. Th
 session by itself, in the same run: ratios hold on any machine, milliseconds on this one.
 """
 
+import logging
 import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -53,6 +54,7 @@ def main() -> None:
     parser = report.parser(__doc__ or "")
     parser.add_argument("--quick", action="store_true", help="few sessions: to see that it works")
     asked = parser.parse_args()
+    logging.disable(logging.INFO)
     sizes = QUICK if asked.quick else SESSIONS
     with world({}, offline=True) as running:
         _warm_up(running)
@@ -61,7 +63,7 @@ def main() -> None:
     baseline = statistics.median(measured[0].waits)
     rows = [_row(one, baseline) for one in measured]
     report.show(f"The way of a message, from the webhook to the reply row ({psutil.cpu_count()} cores)", rows)
-    report.show("What a turn asks of the database, as the database counts it", weighed)
+    report.show("What each function asks of the database, per invocation", weighed)
     report.write(asked.json, {"cores": psutil.cpu_count(), "workers": WORKERS, "throughput": rows, "turn": weighed})
 
 

@@ -81,6 +81,8 @@ def judge(world: World, seen: Outside, conversation: Conversation) -> Verdict:
         *_effects(world, seen, conversation, notes),
         *_sent(world, seen, conversation, notes),
     ]
+    if conversation.late:
+        notes.append("another worker ran out of time")
     if conversation.swept:
         notes.append("woken by the sweep")
     plain = "one reply" if conversation.scenario.turns == 1 else f"{conversation.scenario.turns} turns, one reply each"

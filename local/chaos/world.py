@@ -103,6 +103,12 @@ class World:
         self._superuser = cluster.superuser("parlour")
         self._numbers = iter(range(447_700_100_000, 447_700_999_999))
 
+    def close(self) -> None:
+        """Let go of the database and the emulator."""
+        self._superuser.close()
+        self.sqs.close()
+        self._secrets.close()
+
     @property
     def places(self) -> dict[str, str]:
         """What the servers are called, by host and port."""
@@ -115,6 +121,7 @@ class World:
             try:
                 return self._superuser.execute(query.encode(), parameters).fetchall()
             except psycopg.OperationalError:  # the trial killed it, or the whole database
+                self._superuser.close()
                 self._superuser = self.cluster.superuser("parlour")
                 return self._superuser.execute(query.encode(), parameters).fetchall()
 
@@ -227,7 +234,9 @@ def world(scripts: Mapping[str, Script], *, offline: bool = False) -> Iterator[W
         environment = _environment(cluster, endpoint, servers, model, urls, "" if offline else "chaos")
         workers = gateway.workers = Workers(environment, folder / "logs")
         running.callback(workers.stop)
-        yield World(cluster, endpoint, servers, model, workers, urls)
+        opened = World(cluster, endpoint, servers, model, workers, urls)
+        running.callback(opened.close)
+        yield opened
 
 
 def _servers(processes: Processes, phone: int, office: int, gateway: str) -> Servers:
