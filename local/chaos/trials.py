@@ -50,9 +50,11 @@ def meanwhile(work: Callable[[threading.Event], None]) -> Iterator[None]:
     thread.start()
     try:
         yield
-    finally:
+    except BaseException:  # somebody wants it to stop: `work` is not waited for, it goes with the process
         over.set()
-        thread.join()
+        raise
+    over.set()
+    thread.join()
 
 
 def waits(world: World, conversations: Sequence[Conversation], begun: dict[str, float]) -> list[float]:
