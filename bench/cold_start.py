@@ -27,7 +27,9 @@ EVENTS = {
     "inbound": "inbound_gupshup_text.json",
     "receiver": "receiver_text.json",
     "orchestrator": "orchestrator_wake.json",
+    "tool_dispatcher": "tool_dispatcher_call.json",
     "outbound": "outbound_reply.json",
+    "sweep": "sweep_wakeup.json",
     "http_api": "http_api_health.json",
 }
 """The sample event that each function is measured on."""

@@ -17,7 +17,7 @@ from local.state import FOLDER
 TOKEN = "development-token"
 """The webhook token that the sample events carry."""
 
-_QUEUES = ("intake", "turns_messaging", "turns_web", "outbox")
+_QUEUES = ("intake", "turns_messaging", "turns_web", "tools", "outbox")
 _PASSWORD = "surroundings"
 
 
@@ -47,6 +47,8 @@ def _amazon(running: ExitStack, cluster: Cluster, name: str) -> dict[str, str]:
     return {
         **emulator.environment(endpoint),
         "EMBEDDING_URL": endpoint,
+        "PUBLIC_URL": endpoint,
+        "MEDIA_BUCKET": _bucket(endpoint, f"{name}-media"),
         **_queues(endpoint, name),
         **_secrets(endpoint, cluster, name),
     }
@@ -54,12 +56,20 @@ def _amazon(running: ExitStack, cluster: Cluster, name: str) -> dict[str, str]:
 
 def _queues(endpoint: str, prefix: str) -> dict[str, str]:
     client = emulator.client("sqs", endpoint)
+
+    def fifo(name: str) -> str:
+        return client.create_queue(QueueName=f"{prefix}-{name}.fifo", Attributes={"FifoQueue": "true"})["QueueUrl"]
+
     return {
-        f"{name.upper()}_QUEUE_URL": client.create_queue(
-            QueueName=f"{prefix}-{name}.fifo", Attributes={"FifoQueue": "true"}
-        )["QueueUrl"]
-        for name in _QUEUES
+        **{f"{name.upper()}_QUEUE_URL": fifo(name) for name in _QUEUES},
+        **{f"{name.upper()}_DEAD_LETTERS_URL": fifo(f"{name}-dead") for name in _QUEUES},
+        "WAKEUPS_QUEUE_URL": client.create_queue(QueueName=f"{prefix}-wakeups")["QueueUrl"],
     }
+
+
+def _bucket(endpoint: str, name: str) -> str:
+    emulator.client("s3", endpoint).create_bucket(Bucket=name)
+    return name
 
 
 def _secrets(endpoint: str, cluster: Cluster, prefix: str) -> dict[str, str]:

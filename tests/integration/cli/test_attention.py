@@ -128,8 +128,16 @@ def test_all_turns_are_redriven_once_somebody_agreed(
     assert parlour("redrive", "--all") == 1
     assert queue.messages == []
     says("y")
+    assert parlour("redrive", "--all") == 1
+    told = capsys.readouterr()
+    assert "1 of 3 failed turns will be answered" in told.out
+    assert told.err.count("another turn open") == 2  # they are of one session, which answers one at a time
+
+
+def test_all_turns_are_redriven_when_there_is_one(parlour: Parlour, trouble: Trouble, capsys: Output) -> None:
+    trouble.turn()
     assert parlour("redrive", "--all") == 0
-    assert "3 of 3 failed turns will be answered" in capsys.readouterr().out
+    assert "1 of 1 failed turn will be answered" in capsys.readouterr().out
     assert parlour("redrive", "--all") == 0
     assert "no turn failed" in capsys.readouterr().out
 

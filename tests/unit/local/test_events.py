@@ -12,7 +12,7 @@ from parlour.channels.envelope import Envelope
 from parlour.infra.errors import MalformedPayload
 
 FOLDER = Path(__file__).parents[3] / "events"
-FUNCTIONS = {"inbound", "receiver", "orchestrator", "outbound", "http_api", "migrate", "sweep"}
+FUNCTIONS = {"inbound", "receiver", "orchestrator", "tool_dispatcher", "outbound", "sweep", "http_api", "migrate"}
 NOW = datetime(2026, 3, 2, 9, 30, 5, tzinfo=UTC)
 
 
