@@ -89,6 +89,7 @@ def test_a_kind_of_message_that_cannot_be_read_gets_a_polite_reply(world: World,
     number, payload = world.phone(), sample("inbound_gupshup_image")
     payload["payload"]["source"] = payload["payload"]["sender"]["phone"] = number.removeprefix("+")
     payload["payload"]["type"] = kind
+    payload["payload"]["payload"]["url"] = f"{world.stack.addresses.phone}/wa/demo/media/1"  # the provider's own is far
     assert world.talk.webhook(payload) == 200
     assert answered(world, number)[0]["text"]
 
