@@ -145,7 +145,7 @@ class _Start:
             "OperatorSecretValue": keys.operator_key,
             "GupshupBaseUrl": _here(self._ports.phone),
             "WhatsappBaseUrl": _here(self._ports.phone),
-            "PrivateToolHosts": f"{example.OFFICE}={_here(self._ports.office)}",
+            "PrivateToolHosts": f"{example.TENANT}@{example.OFFICE}={_here(self._ports.office)}",
             "PublicUrl": _here(self._ports.console),
             "EmbeddingUrl": f"{_here(self._ports.embeddings)}/v1",
             "EmbeddingModel": EMBEDDING_MODEL,

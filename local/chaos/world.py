@@ -57,6 +57,13 @@ SOURCES = (
 so that one kill is one message's."""
 
 
+_AT_THE_OFFICE = (
+    "cap", "cap-probe", "cloud", "cut", "cut-control", "down", "gupshup", "killed", "killed-probe", "kills", "poison",
+    "redrive", "reduced", "sequence", "sequence-probe", "stalled0", "stalled1",
+)  # fmt: skip
+"""The trials' tenants: each may reach the office on this machine, which is a private address, and nobody else may."""
+
+
 @dataclass(frozen=True, slots=True)
 class Desk:
     """A tenant with the example's site desk; `app` is what its WhatsApp number is called at the provider."""
@@ -272,7 +279,7 @@ def _environment(
         "EMBEDDING_URL": f"{model.url}/v1",
         "EMBEDDING_MODEL": Nowhere.model,
         "EMBEDDING_DIMENSIONS": str(Nowhere.dimensions),
-        "PRIVATE_TOOL_HOSTS": f"{OFFICE}={servers.office}",
+        "PRIVATE_TOOL_HOSTS": ",".join(f"{slug}@{OFFICE}={servers.office}" for slug in _AT_THE_OFFICE),
         "PUBLIC_URL": servers.gateway,
         "DAILY_CAP_USD": "100000",
     }

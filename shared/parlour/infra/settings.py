@@ -48,7 +48,8 @@ class ToolSettings(Settings):
 
     private_tool_hosts: str = Field(
         default="",
-        description="host, host:port or host=http://other:port, comma-separated, that may be private or plain http",
+        description="tenant@host, tenant@host:port or tenant@host=http://other:port, comma-separated: what that "
+        "tenant's tools may reach although it is private or plain http",
     )
 
 

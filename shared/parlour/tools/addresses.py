@@ -2,7 +2,7 @@
 
 A tenant lists the hosts of its tools, and a name may lead anywhere, also to what only this deployment can reach: its
 database, the metadata service, a neighbour. So every address a name resolves to has to be a public one, unless the
-deployment says that the host is its own.
+deployment says that this very tenant may reach the host all the same.
 """
 
 import ipaddress
@@ -43,35 +43,47 @@ def is_public(address: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class PrivateHosts:
-    """The hosts that this deployment calls its own: they may be private and speak plain http.
+    """The hosts that may be private and speak plain http, each for the tenant that the deployment names with it.
 
-    origins  host, as `host_of` writes it -> the origin that answers for it ("http://10.1.2.3:8080"), or "" for itself.
+    origins  the tenant's slug and the host, as `host_of` writes it -> the origin that answers for it
+             ("http://10.1.2.3:8080"), or "" for itself.
     """
 
-    origins: Mapping[str, str]
+    origins: Mapping[tuple[str, str], str]
 
     @classmethod
     def parse(cls, text: str) -> "PrivateHosts":
-        """Read `host, host:port, host=http://other:port`; Misconfigured when an origin is none."""
-        pairs = (entry.strip().partition("=") for entry in text.split(",") if entry.strip())
-        origins = {host.strip().lower(): origin.strip().rstrip("/") for host, _, origin in pairs}
-        for host, origin in origins.items():
-            parts = urlsplit(origin)
-            if origin and (parts.scheme not in {"http", "https"} or not parts.hostname or parts.path or parts.query):
-                raise Misconfigured(f"PRIVATE_TOOL_HOSTS: {host}= must be followed by http://host:port")
-        return cls(origins)
+        """Read `tenant@host, tenant@host:port, tenant@host=http://other:port`.
 
-    def knows(self, url: str) -> bool:
-        """Whether the URL's host is one of them: named with its port, or without one for every port."""
-        return self._key(url) is not None
+        Misconfigured when an origin is none, or when an entry names no tenant: nothing is everybody's.
+        """
+        return cls(dict(_entry(entry.strip()) for entry in text.split(",") if entry.strip()))
 
-    def at(self, url: str) -> str:
-        """The URL where it is answered: another origin when the deployment names one."""
-        origin = self.origins.get(self._key(url) or "", "")
+    def knows(self, tenant: str, url: str) -> bool:
+        """Whether the URL's host is one of the tenant's: named with its port, or without one for every port."""
+        return self._key(tenant, url) is not None
+
+    def at(self, tenant: str, url: str) -> str:
+        """The URL where it is answered for the tenant: another origin when the deployment names one."""
+        key = self._key(tenant, url)
+        origin = self.origins[key] if key else ""
         parts = urlsplit(url)
         return url.replace(f"{parts.scheme}://{parts.netloc}", origin, 1) if origin else url
 
-    def _key(self, url: str) -> str | None:
+    def _key(self, tenant: str, url: str) -> tuple[str, str] | None:
         host = host_of(url)
         bare = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
-        return next((name for name in (host, bare) if name in self.origins), None)
+        return next(((tenant, name) for name in (host, bare) if (tenant, name) in self.origins), None)
+
+
+def _entry(text: str) -> tuple[tuple[str, str], str]:
+    """One entry: whose, which host, and the origin that answers for it."""
+    named, _, origin = text.partition("=")
+    tenant, _, host = (part.strip().lower() for part in named.partition("@"))
+    origin = origin.strip().rstrip("/")
+    if not tenant or not host:
+        raise Misconfigured(f"PRIVATE_TOOL_HOSTS: {text} must say for which tenant: slug@host, or slug@host=http://...")
+    parts = urlsplit(origin)
+    if origin and (parts.scheme not in {"http", "https"} or not parts.hostname or parts.path or parts.query):
+        raise Misconfigured(f"PRIVATE_TOOL_HOSTS: {tenant}@{host}= must be followed by http://host:port")
+    return (tenant, host), origin

@@ -41,6 +41,7 @@ class Tool:
                      `python:<name>`. Its "not found" promises that the call was not done and will not be.
     timeout_seconds  how long the result is awaited in all; None is `patience`'s default.
     hosts            the hosts that the tenant lets its tools reach.
+    tenant           whose it is, by the slug that the deployment knows tenants by.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Tool:
     timeout_seconds: int | None = None
     secret: str | None = None
     hosts: Sequence[str] = ()
+    tenant: str = ""
 
     @property
     def is_read(self) -> bool:

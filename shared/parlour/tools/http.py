@@ -111,8 +111,8 @@ class HttpEndpoint:
         deadline = time.monotonic() + min(seconds, context.seconds_left())
         self._refuse_unlisted(tool, url)
         sent = {"accept": "application/json", "user-agent": "Parlour", **headers, **self._authorization(tool)}
-        target = self._private.at(url)
-        addresses = self._addresses(target, trusted=self._private.knows(url))
+        target = self._private.at(tool.tenant, url)
+        addresses = self._addresses(target, trusted=self._private.knows(tool.tenant, url))
         request = _Request(context, deadline, self._context(), writes=tool.writes and method == "POST")
         for position, address in enumerate(addresses):
             try:
@@ -130,7 +130,8 @@ class HttpEndpoint:
 
     def _refuse_unlisted(self, tool: Tool, url: str) -> None:
         """The pack was checked when it was applied; the list or the deployment may have changed since."""
-        if host_of(url) not in tool.hosts or not (url.startswith("https://") or self._private.knows(url)):
+        may_be_plain = self._private.knows(tool.tenant, url)
+        if host_of(url) not in tool.hosts or not (url.startswith("https://") or may_be_plain):
             log.error("tool_host_refused", tool=tool.name)
             raise ToolNotAvailable(f"{tool.name} may not be reached from here; answer without it")
 

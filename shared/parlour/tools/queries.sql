@@ -1,9 +1,9 @@
 -- name: tools
 -- The tools of those names, by name: the same order every turn, since it is part of the cached prompt. With each
--- comes where its secret is kept, and which hosts the tenant lets its tools reach.
+-- comes where its secret is kept, which hosts the tenant lets its tools reach, and what the tenant is called.
 SELECT t.name, t.description, t.schema, t.endpoint, t.auth, t.writes, t.idempotent, t.heavy, t.needs_approval,
        t.lookup, t.timeout_seconds, s.reference AS secret,
-       ARRAY(SELECT jsonb_array_elements_text(COALESCE(o.settings -> 'tool_hosts', '[]'))) AS hosts
+       ARRAY(SELECT jsonb_array_elements_text(COALESCE(o.settings -> 'tool_hosts', '[]'))) AS hosts, o.slug AS tenant
   FROM tools t
   JOIN tenants o USING (tenant_id)
   LEFT JOIN secrets s ON s.tenant_id = t.tenant_id AND s.name = t.auth

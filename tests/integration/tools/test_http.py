@@ -124,13 +124,13 @@ def context(now: datetime, new_id: NewId) -> ToolContext:
 
 
 def endpoint(office: Office) -> HttpEndpoint:
-    return HttpEndpoint(Safe(), PrivateHosts.parse(office.host), lambda host, port: ["127.0.0.1"])
+    return HttpEndpoint(Safe(), PrivateHosts.parse(f"acme@{office.host}"), lambda host, port: ["127.0.0.1"])
 
 
 def raising(office: Office, **changes: Any) -> Tool:
     tool = Tool(
         "raise_rfi", "Raises it.", {"type": "object"}, f"http://{office.host}/rfis", writes=True,
-        lookup=f"http://{office.host}/rfis/by-key/{{key}}", hosts=(office.host,),
+        lookup=f"http://{office.host}/rfis/by-key/{{key}}", hosts=(office.host,), tenant="acme",
     )  # fmt: skip
     return replace(tool, **changes)
 
@@ -303,7 +303,7 @@ def test_what_cannot_be_connected_was_surely_not_done(context: ToolContext, offi
     with closed_port() as port:
         host = f"office.example:{port}"
         tool = raising(office, endpoint=f"http://{host}/rfis", hosts=(host,))
-        reached = HttpEndpoint(Safe(), PrivateHosts.parse(host), lambda host, port: ["127.0.0.1"])
+        reached = HttpEndpoint(Safe(), PrivateHosts.parse(f"acme@{host}"), lambda host, port: ["127.0.0.1"])
         with pytest.raises(ToolFailed, match="nothing was done") as caught:
             reached.call(context, tool, ARGUMENTS)
     assert caught.value.retryable
@@ -317,7 +317,8 @@ def test_a_server_that_does_not_speak_tls_was_surely_not_reached(context: ToolCo
 
 
 def test_the_next_address_is_tried_when_one_cannot_be_connected(context: ToolContext, office: Office) -> None:
-    both = HttpEndpoint(Safe(), PrivateHosts.parse(office.host), lambda host, port: ["127.0.0.2", "127.0.0.1"])
+    private = PrivateHosts.parse(f"acme@{office.host}")
+    both = HttpEndpoint(Safe(), private, lambda host, port: ["127.0.0.2", "127.0.0.1"])
     assert both.call(context, raising(office), ARGUMENTS) == {"id": 7}
 
 
@@ -325,8 +326,9 @@ def test_a_name_without_an_address_was_surely_not_reached(context: ToolContext, 
     def nowhere(host: str, port: int) -> list[str]:
         raise socket.gaierror
 
+    private = PrivateHosts.parse(f"acme@{office.host}")
     with pytest.raises(ToolFailed, match="nothing was done"):
-        HttpEndpoint(Safe(), PrivateHosts.parse(office.host), nowhere).call(context, raising(office), ARGUMENTS)
+        HttpEndpoint(Safe(), private, nowhere).call(context, raising(office), ARGUMENTS)
 
 
 @pytest.mark.parametrize(
@@ -372,7 +374,7 @@ def test_a_name_is_resolved_once_and_that_address_is_called(context: ToolContext
         asked.append(host)
         return ["127.0.0.1"] if len(asked) == 1 else ["169.254.169.254"]
 
-    reached = HttpEndpoint(Safe(), PrivateHosts.parse(office.host), rebinding)
+    reached = HttpEndpoint(Safe(), PrivateHosts.parse(f"acme@{office.host}"), rebinding)
     assert reached.call(context, raising(office), ARGUMENTS) == {"id": 7}
     assert asked == ["office.example"]
 
@@ -386,6 +388,15 @@ def test_a_host_that_is_not_listed_any_more_is_refused(
     assert office.asked == []
 
 
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_private_host_of_one_tenant_is_no_other_tenants(context: ToolContext, office: Office, scheme: str) -> None:
+    """The other tenant lists the same host, and its name leads to the same private address."""
+    tool = raising(office, endpoint=f"{scheme}://{office.host}/rfis", tenant="brick")
+    with pytest.raises(ToolNotAvailable):
+        endpoint(office).call(context, tool, ARGUMENTS)
+    assert office.asked == []
+
+
 def test_plain_http_is_for_the_deployments_own_hosts_only(context: ToolContext, office: Office) -> None:
     with pytest.raises(ToolNotAvailable):
         HttpEndpoint(Safe(), PrivateHosts.parse("")).call(context, raising(office), ARGUMENTS)
@@ -394,7 +405,7 @@ def test_plain_http_is_for_the_deployments_own_hosts_only(context: ToolContext, 
 
 def test_the_deployment_may_answer_for_a_host_elsewhere(context: ToolContext, office: Office) -> None:
     tool = raising(office, endpoint="https://office.example/rfis", hosts=("office.example",))
-    private = PrivateHosts.parse(f"office.example=http://127.0.0.1:{office.port}")
+    private = PrivateHosts.parse(f"acme@office.example=http://127.0.0.1:{office.port}")
     assert HttpEndpoint(Safe(), private).call(context, tool, ARGUMENTS) == {"id": 7}
 
 

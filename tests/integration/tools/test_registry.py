@@ -40,5 +40,5 @@ def test_tools_are_loaded_by_name_in_one_order(
         tools = load_tools(tx, ["search", "theirs", "b_2", "b1"])
         assert load_tools(tx, []) == []
     assert [tool.name for tool in tools] == ["b1", "b_2", "search"]
-    assert tools[0] == Tool("b1", "Does it.", {"type": "object"}, "python:x")
+    assert tools[0] == Tool("b1", "Does it.", {"type": "object"}, "python:x", tenant="acme")
     assert [vars(record)["tool"] for record in caplog.records] == ["theirs"]
