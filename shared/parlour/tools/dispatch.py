@@ -69,8 +69,8 @@ def dispatch[W](services: Services[W], tenant_id: UUID, tool_call_id: UUID, seco
     A call that has ended is only told again, which does nothing twice. Raises RetryError (LeaseHeld while another
     worker is at it) and LeaseLost, so that the message is delivered again.
     """
-    principal = system(tenant_id)
-    taken = services.database.run(principal, partial(_take, services, tool_call_id, seconds_left))
+    principal, holder = system(tenant_id), services.new_id(services.clock())
+    taken = services.database.run(principal, partial(_take, services, tool_call_id, holder, seconds_left))
     match taken:
         case _Taken():
             _carry_out(services, principal, taken, seconds_left)
@@ -82,23 +82,32 @@ def dispatch[W](services: Services[W], tenant_id: UUID, tool_call_id: UUID, seco
 
 
 def _take[W](
-    services: Services[W], call_id: UUID, seconds_left: SecondsLeft, tx: Transaction
+    services: Services[W], call_id: UUID, holder: UUID, seconds_left: SecondsLeft, tx: Transaction
 ) -> _Taken | EndedCall | None:
-    """The call under a new token; None when it is gone, or its tool has it and the time for that is not over."""
+    """The call under a new token; None when it is gone, or its tool has it and the time for that is not over.
+
+    One that `holder` has already was taken by a transaction whose answer was lost.
+    """
     now = services.clock()
     call = store.call(tx, call_id)
     if call is None or (ended := call.ended()) is not None:
         return ended if call else None
+    if call.run_holder == holder:
+        return _with_its_tool(tx, call)
     held = call.state == "running" and call.run_until is not None and call.run_until > now
     if held and call.is_awaited:
         return None
     until = now + timedelta(seconds=seconds_left())
-    run = None if held else store.take(tx, call_id, call.run, until, now)
+    run = None if held else store.take(tx, call_id, call.run, holder, until, now)
     if run is None:
         raise LeaseHeld(after=_seconds_until(call.run_until, now))
     work_due.mark(tx, "tool_call", call_id, until + work_due.GRACE)
+    return _with_its_tool(tx, replace(call, run=run, run_until=until))
+
+
+def _with_its_tool(tx: Transaction, call: Call) -> _Taken:
     tools = load_tools(tx, [call.name])
-    return _Taken(replace(call, run=run, run_until=until), tools[0] if tools else None)
+    return _Taken(call, tools[0] if tools else None)
 
 
 def _carry_out[W](services: Services[W], principal: Principal, taken: _Taken, seconds_left: SecondsLeft) -> None:
@@ -120,19 +129,30 @@ def _carry_out[W](services: Services[W], principal: Principal, taken: _Taken, se
     try:
         effects.perform(context, tool, call.arguments, was, watched, book)
     except AnswersLater:
-        _await_answer(services, principal, call, tool)
+        if not _await_answer(services, principal, call, tool):
+            effects.called_off(context, tool, watched, book)
 
 
-def _await_answer[W](services: Services[W], principal: Principal, call: Call, tool: Tool) -> None:
-    """The tool has the call: leave it, and have somebody look when its time is over.
+def _await_answer[W](services: Services[W], principal: Principal, call: Call, tool: Tool) -> bool:
+    """The tool has the call: leave it, and have somebody look when its time is over. False when it is to be stopped.
 
-    A result that was quicker than this has ended the call already.
+    A result that was quicker than this has ended the call already, and another run may have begun.
     """
     now = services.clock()
     until = now + timedelta(seconds=tool.patience)
-    if services.database.run(principal, lambda tx: store.taken(tx, call.id, call.run, until)):
+
+    def leave(tx: Transaction) -> Literal["left", "stopped", "over"]:
+        if store.taken(tx, call.id, call.run, until):
+            return "left"
+        found = store.call(tx, call.id)
+        goes_on = found is not None and found.run == call.run and found.state == "running"
+        return "stopped" if goes_on else "over"
+
+    became = services.database.run(principal, leave)
+    if became == "left":
         work_due.wake_up(services.wakeups, Due(principal.tenant_id, "tool_call", call.id, until), now)
-    log.info("tool_call_taken", tool=tool.name, tool_call_id=call.id)
+    log.info("tool_call_taken", tool=tool.name, tool_call_id=call.id, became=became)
+    return became != "stopped"
 
 
 def _context[W](

@@ -67,13 +67,27 @@ def perform(
 
 def overdue(context: ToolContext, tool: Tool, endpoints: Endpoints, book: Book) -> ToolResult:
     """Settle a call that the tool took and never answered: it is looked up, not made again."""
-    try:
-        found = endpoint_of(tool, endpoints).lookup(context, tool) if tool.lookup else None
-    except (ModelError, RetryError):
-        found = None
-    if found is not None:
+    if (found := _found(context, tool, endpoints)) is not None:
         return _ended(context, tool, book, "done", succeeded(found))
     return _ended(context, tool, book, "unknown" if tool.writes else "failed", failed(ToolTimedOut()))
+
+
+def called_off(context: ToolContext, tool: Tool, endpoints: Endpoints, book: Book) -> ToolResult:
+    """Settle a call that somebody stopped just when the tool took it: a write may still be done, whatever a lookup
+    finds at this moment."""
+    if (found := _found(context, tool, endpoints)) is not None:
+        return _ended(context, tool, book, "done", succeeded(found))
+    if tool.writes:
+        return _ended(context, tool, book, "unknown", failed(OutcomeUnknown()))
+    return _ended(context, tool, book, "failed", failed(ToolCancelled()))
+
+
+def _found(context: ToolContext, tool: Tool, endpoints: Endpoints) -> JsonObject | None:
+    """What the tool says became of the call; None when it says nothing of it."""
+    try:
+        return endpoint_of(tool, endpoints).lookup(context, tool) if tool.lookup else None
+    except (ModelError, RetryError):
+        return None
 
 
 def _settle(

@@ -64,7 +64,7 @@ SELECT id FROM tool_calls WHERE turn_id = %(turn_id)s AND heavy AND state = 'res
 -- name: call
 -- One call with the conversation it belongs to and for whom that is.
 SELECT c.id, c.turn_id, s.id AS session_id, c.name, c.arguments, c.writes, c.state, c.idempotency_key, c.result,
-       c.code, c.run_token AS run, c.run_until, c.cancelled_at, c.started_at, s.user_id,
+       c.code, c.run_token AS run, c.run_until, c.run_holder, c.cancelled_at, c.started_at, s.user_id,
        COALESCE(u.clearance, b.clearance) AS clearance, b.clearance AS needs, s.lease_token AS fence
   FROM tool_calls c
   JOIN turns t ON t.tenant_id = c.tenant_id AND t.id = c.turn_id
@@ -78,7 +78,7 @@ SELECT c.id, c.turn_id, s.id AS session_id, c.name, c.arguments, c.writes, c.sta
 -- ended. Its token grows, so that whoever had it before writes nothing more. One that a tool had and never answered is
 -- overdue from now on: should this dispatcher die as well, nobody takes the tool to be at it still.
 UPDATE tool_calls
-   SET run_token = run_token + 1, run_until = %(until)s,
+   SET run_token = run_token + 1, run_until = %(until)s, run_holder = %(holder)s,
        code = CASE WHEN code = 'taken' THEN 'overdue' ELSE code END
  WHERE id = %(id)s AND run_token = %(run)s AND heavy AND state IN ('reserved', 'running')
    AND (state = 'reserved' OR run_until IS NULL OR run_until <= %(now)s)
@@ -102,10 +102,11 @@ WITH ended AS (
 SELECT id FROM ended;
 
 -- name: taken
--- The tool took the call and answers later, or never; by then somebody looks.
+-- The tool took the call and answers later, or never; by then somebody looks. Not one that somebody wants stopped: who
+-- asked for that found its dispatcher at it, and left it to end it.
 WITH taken AS (
     UPDATE tool_calls SET code = 'taken', run_until = %(until)s
-     WHERE id = %(id)s AND run_token = %(run)s AND state = 'running'
+     WHERE id = %(id)s AND run_token = %(run)s AND state = 'running' AND cancelled_at IS NULL
     RETURNING tenant_id, id
 )
 INSERT INTO work_due (tenant_id, kind, id, due_at) SELECT tenant_id, 'tool_call', id, %(until)s FROM taken
@@ -162,7 +163,7 @@ WITH reopened AS (
     UPDATE tool_calls
        SET state = 'reserved', heavy = true, interim = COALESCE(interim, result), result = NULL, code = NULL,
            resolved_by = %(by)s, resolved_at = %(now)s, finished_at = NULL, run_token = run_token + 1,
-           run_until = NULL, cancelled_at = NULL, started_at = %(now)s
+           run_until = NULL, run_holder = NULL, cancelled_at = NULL, started_at = %(now)s
      WHERE id = %(id)s AND state = 'unknown'
     RETURNING tenant_id, id
 ), marked AS (

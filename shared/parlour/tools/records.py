@@ -68,6 +68,7 @@ class Call:
 
     until      when whoever runs it is given up; or, once the tool took it (`is_taken`), when its result is
     run        names this run; whoever writes the outcome says it
+    run_holder   which dispatcher was given it: a fresh id for every message that it works on
     user_id, clearance   for whom the conversation is
     needs      the clearance of the binding it was asked for through: whoever has less may not decide on it
     fence      the session's lease token at this moment
@@ -85,6 +86,7 @@ class Call:
     code: str | None
     run: int
     run_until: datetime | None
+    run_holder: UUID | None
     cancelled_at: datetime | None
     started_at: datetime
     user_id: UUID

@@ -47,9 +47,10 @@ def call(tx: Transaction, call_id: UUID) -> Call | None:
     return tx.first(SQL["call"], Call, id=call_id)
 
 
-def take(tx: Transaction, call_id: UUID, run: int, until: datetime, now: datetime) -> int | None:
+def take(tx: Transaction, call_id: UUID, run: int, holder: UUID, until: datetime, now: datetime) -> int | None:
     """The new token; None when the call is somebody else's or has ended."""
-    return tx.value(SQL["take"], id=call_id, run=run, until=until, now=now)  # type: ignore[no-any-return]
+    found: int | None = tx.value(SQL["take"], id=call_id, run=run, holder=holder, until=until, now=now)
+    return found
 
 
 def begin_run(tx: Transaction, call_id: UUID, run: int) -> bool:
@@ -63,7 +64,7 @@ def end_run(tx: Transaction, **fields: object) -> bool:
 
 
 def taken(tx: Transaction, call_id: UUID, run: int, until: datetime) -> bool:
-    """Whether the call was still running."""
+    """Whether the call was still running, and nobody wants it stopped."""
     return tx.run(SQL["taken"], id=call_id, run=run, until=until) == 1
 
 

@@ -2,7 +2,8 @@
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from datetime import timedelta
 from uuid import UUID
@@ -28,12 +29,26 @@ from parlour.tools.dispatch import dispatch
 from parlour.tools.run import ToolContext
 from parlour.turns.resume import tool_ended
 from tests.desk import Desk, says
+from tests.integration.turns.test_repeats import LosingItsAnswers
 from tests.yard import Killed, Yard
 
 
 @pytest.fixture
 def yard(desk: Desk, open_database: Callable[[], Database]) -> Yard:
     return Yard(desk, open_database)
+
+
+@pytest.fixture
+def losing_answers() -> Iterator[Callable[[Database], LosingItsAnswers]]:
+    """A second way to a database, closed at the end."""
+    with ExitStack() as opened:
+
+        def open_one(real: Database) -> LosingItsAnswers:
+            losing = LosingItsAnswers(real)
+            opened.callback(losing.close)
+            return losing
+
+        yield open_one
 
 
 def test_a_long_call_is_carried_out_and_resumes_its_conversation(yard: Yard) -> None:
@@ -320,6 +335,61 @@ def test_a_call_that_the_tool_took_is_cancelled_at_once(yard: Yard) -> None:
     assert ended is not None
     assert ended.state == "unknown"
     assert yard.call_back(url, {"pages": 12}).state == "done"
+
+
+@pytest.mark.parametrize(
+    ("flags", "found", "state"),
+    [
+        ({"writes": False}, None, ("failed", "cancelled")),
+        ({}, None, ("unknown", "outcome_unknown")),
+        ({"lookup": "python:found"}, None, ("unknown", "outcome_unknown")),
+        ({"lookup": "python:found"}, {"pages": 12}, ("done", None)),
+    ],
+)
+def test_a_call_that_is_cancelled_just_when_the_tool_takes_it_is_settled_at_once(
+    yard: Yard,
+    open_database: Callable[[], Database],
+    flags: dict[str, bool | str],
+    found: JsonObject | None,
+    state: tuple[str, str | None],
+) -> None:
+    """Who cancels finds the dispatcher at it; the tool answers that it has the call before anybody looks."""
+    call_id = yard.begin(timeout_seconds=86_400, **flags)
+    yard.found = found
+    other = open_database()
+
+    def cancelled_and_taken(_: ToolContext) -> None:
+        with other.transaction(yard.desk.tenant_id) as tx:
+            assert calls.cancel(yard.desk.admin, tx, call_id, yard.desk.clock.now) is None
+        raise AnswersLater
+
+    yard.during = cancelled_and_taken
+    yard.dispatch(call_id)
+    assert (yard.state(), len(yard.done), len(yard.told())) == (state, 1, 1)
+    assert (yard.due(), yard.delayed) == ([], [])
+    if state[0] == "unknown":
+        assert yard.call_back(yard.urls[-1], {"pages": 12}).state == "done"
+
+
+@pytest.mark.parametrize("flags", [{"idempotent": True}, {"lookup": "python:found"}])
+def test_a_run_whose_taking_was_committed_without_an_answer_is_the_dispatchers_own(
+    yard: Yard, losing_answers: Callable[[Database], Database], flags: dict[str, bool | str]
+) -> None:
+    call_id = yard.begin(**flags)
+    yard.kill(call_id)
+    yard.desk.clock.now += timedelta(seconds=901)
+    yard.dispatch(call_id, losing_answers(yard.desk.database))
+    assert (yard.state(), len(yard.done), len(yard.told())) == (("done", None), 2, 1)
+    assert yard.desk.rows("SELECT run_token FROM tool_calls") == [(2,)]
+
+
+def test_an_overdue_call_whose_taking_was_committed_without_an_answer_is_settled_all_the_same(
+    yard: Yard, losing_answers: Callable[[Database], Database]
+) -> None:
+    call_id, _ = later(yard)
+    yard.desk.clock.now += timedelta(days=1, seconds=1)
+    yard.dispatch(call_id, losing_answers(yard.desk.database))
+    assert (yard.state(), len(yard.done), len(yard.told())) == (("unknown", "timed_out"), 1, 1)
 
 
 def in_doubt(yard: Yard) -> UUID:
