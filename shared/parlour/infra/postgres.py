@@ -150,6 +150,7 @@ class Database:
         self._connection: Connection | None = None
         self._seconds_left: SecondsLeft | None = None
         self._last_used = 0.0
+        self._is_busy = False
         self.statements = Statements()
 
     def limit(self, seconds_left: SecondsLeft | None) -> None:
@@ -178,10 +179,13 @@ class Database:
 
         Raises DatabaseUnavailable when the database cannot be reached or goes away; what was not
         committed is as if it had never been, so the caller's caller may simply run it again. SchemaOutdated
-        when a table or column is not there yet.
+        when a table or column is not there yet. RuntimeError inside another one: it would commit that one's half.
         """
+        if self._is_busy:
+            raise RuntimeError("a transaction is open on this database: pass its `tx` on instead of opening another")
         tenant = principal.tenant_id if isinstance(principal, Principal) else principal
         connection = self._begin(tenant)
+        self._is_busy = True
         try:
             yield Transaction(connection, self.statements)
             connection.commit()
@@ -197,6 +201,8 @@ class Database:
         except BaseException:
             self._roll_back()
             raise
+        finally:
+            self._is_busy = False
 
     def close(self) -> None:
         """Let the connection go; the next transaction opens a new one."""

@@ -10,7 +10,7 @@ import pytest
 
 from local.database import Cluster
 from parlour.infra.errors import DatabaseUnavailable
-from parlour.infra.postgres import Connection, Database, jsonb
+from parlour.infra.postgres import Connection, Database, Transaction, jsonb
 from parlour.infra.queries import Query
 
 INSERT = Query(
@@ -103,6 +103,22 @@ def test_rows_come_back_as_records_and_json_as_values(database: Database, now: d
         assert tx.first(Query("test.none", "Nothing.", "SELECT slug, settings FROM tenants WHERE false"), Slug) is None
         with pytest.raises(LookupError, match=r"test\.none"):
             tx.one(Query("test.none", "Nothing.", "SELECT slug, settings FROM tenants WHERE false"), Slug)
+
+
+def test_a_transaction_inside_another_is_refused_and_nothing_of_it_is_committed(
+    database: Database, now: datetime
+) -> None:
+    ours = uuid4()
+
+    def nested(tx: Transaction) -> None:
+        tx.run(INSERT, slug="half", settings={}, now=now)
+        database.run(ours, lambda inner: inner.value(SLUGS))
+
+    with pytest.raises(RuntimeError, match="a transaction is open"):
+        database.run(ours, nested)
+    assert slugs(database, ours) == []
+    add(database, ours, "whole", now)
+    assert slugs(database, ours) == ["whole"]
 
 
 def test_many_rows_go_in_one_statement(open_database: Callable[[], Database], now: datetime) -> None:
