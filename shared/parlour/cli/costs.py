@@ -121,7 +121,9 @@ def _bars(rows: Sequence[tuple[str, str, Decimal]]) -> Table:
 
 def _day(day: Mapping[str, Any]) -> str:
     degraded = f", {day['degraded']} turned away" if day["degraded"] else ""
-    return f"{_used(day)}{degraded}" if day["calls"] or degraded else ""
+    unsettled = Decimal(day["unsettled_usd"])
+    besides = f", at most {_dollars(unsettled)} unsettled" if unsettled else ""
+    return f"{_used(day)}{degraded}{besides}" if day["calls"] or besides or degraded else ""
 
 
 def _used(one: Mapping[str, Any]) -> str:
@@ -135,6 +137,8 @@ def _sum(total: Mapping[str, Any], days: int) -> str:
         f"{span}: {_dollars(Decimal(total['spent_usd']))} counted against the cap",
         f"{total['failed']} calls failed",
     ]
+    if unsettled := Decimal(total["unsettled_usd"]):
+        told.append(f"at most {_dollars(unsettled)} besides, unsettled: of calls whose worker died")
     if total["unpriced"]:
         told.append(f"{total['unpriced']} calls of unknown price, counted as dear ones")
     if total["degraded"]:

@@ -31,6 +31,7 @@ class Costs:
             "days": [self._day(day) for day in self.days],
             "total": {
                 "spent_usd": _money(sum((day.spent for day in self.days), Decimal(0))),
+                "unsettled_usd": _money(sum((day.unsettled for day in self.days), Decimal(0))),
                 "degraded": sum(day.degraded for day in self.days),
                 **_shares(self.usage),
             },
@@ -39,7 +40,8 @@ class Costs:
     def _day(self, day: SpentDay) -> JsonObject:
         used = [one for one in self.usage if one.day == day.day]
         return {
-            "day": day.day.isoformat(), "spent_usd": _money(day.spent), "degraded": day.degraded, **_shares(used),
+            "day": day.day.isoformat(), "spent_usd": _money(day.spent), "unsettled_usd": _money(day.unsettled),
+            "degraded": day.degraded, **_shares(used),
         }  # fmt: skip
 
 
@@ -53,7 +55,7 @@ def costs(principal: Principal, tx: Transaction, days: int, now: datetime) -> Co
         raise InvalidRequest(f"days: use a number from 1 to {MOST_DAYS}")
     today = now.astimezone(UTC).date()
     since = today - timedelta(days=days - 1)
-    spent = store.spent_by_day(tx, since, today, SpendRefused.code)
+    spent = store.spent_by_day(tx, since, today, SpendRefused.code, now)
     return Costs(spent, store.usage(tx, datetime.combine(since, time(), UTC)))
 
 

@@ -29,7 +29,7 @@ SELECT stopped, cap, spent, reserved, EXISTS (SELECT FROM taken) AS taken FROM r
 
 -- name: settle
 -- Put what was spent in the place of its reservations, on the day of the last one; nothing when they are gone already.
--- Reservations that nobody settled are cleared away long after they stopped counting.
+-- Reservations that nobody settled are cleared away once no report of costs goes back to them.
 WITH gone AS (
     DELETE FROM spend_reservations WHERE id = ANY(%(ids)s) RETURNING day
 ), forgotten AS (
@@ -89,11 +89,17 @@ SELECT (l.at AT TIME ZONE 'UTC')::date AS day, COALESCE(b.slug, '') AS binding, 
  ORDER BY 1 DESC, cost_usd DESC, 2, 3, 4, 5;
 
 -- name: spent_by_day
--- Every day of a span: what was counted against the cap, and the turns that got a polite line for lack of it.
-SELECT g.at::date AS day, COALESCE(d.spent_usd, 0) AS spent, COALESCE(r.amount, 0) AS degraded
+-- Every day of a span: what was counted against the cap, what may have been spent besides (the reservations that
+-- expired with whoever made them), and the turns that got a polite line for lack of it.
+SELECT g.at::date AS day, COALESCE(d.spent_usd, 0) AS spent, COALESCE(x.amount, 0) AS unsettled,
+       COALESCE(r.amount, 0) AS degraded
   FROM tenants t
  CROSS JOIN generate_series(%(since)s::date, %(until)s::date, interval '1 day') AS g (at)
   LEFT JOIN spend_days d ON d.tenant_id = t.tenant_id AND d.day = g.at::date
+  LEFT JOIN (SELECT day, sum(amount_usd) AS amount
+               FROM spend_reservations
+              WHERE day >= %(since)s::date AND expires_at <= %(now)s
+              GROUP BY 1) x ON x.day = g.at::date
   LEFT JOIN (SELECT (finished_at AT TIME ZONE 'UTC')::date AS day, count(*) AS amount
                FROM turns
               WHERE problem = %(problem)s AND finished_at >= %(since)s::date

@@ -15,6 +15,7 @@ from parlour.infra.errors import InvalidRequest, NotFound, SpendRefused
 from parlour.infra.postgres import Database, Transaction
 from parlour.models import store
 from parlour.models.cap import check_cap
+from parlour.models.costs import MOST_DAYS
 from parlour.models.roles import require
 from parlour.models.store import Settled, SpendToday
 from parlour.principal import Principal
@@ -27,8 +28,9 @@ WARNINGS = (50, 80, 100)
 _SMALLEST = Decimal("0.00000001")
 """What the database keeps of a dollar; amounts are rounded up to it."""
 
-_KEPT = timedelta(days=2)
-"""How long an expired reservation is kept, so that a call that ends late can still be settled."""
+_KEPT = timedelta(days=MOST_DAYS + 1)
+"""How long an expired reservation is kept: longer than the report of costs goes back, which tells of it as what may
+have been spent besides. A call that ends late can still be settled meanwhile."""
 
 
 def reserve(

@@ -132,10 +132,15 @@ class Usages:
 
 @dataclass(frozen=True, slots=True)
 class SpentDay:
-    """What was counted against the cap on one day; degraded: turns that got a polite line because of it."""
+    """What was counted against the cap on one day.
+
+    unsettled  what the calls may have cost, at most, whose worker died before it could say.
+    degraded   turns that got a polite line because of the cap.
+    """
 
     day: date
     spent: Decimal
+    unsettled: Decimal
     degraded: int
 
 
@@ -143,5 +148,5 @@ def usage(tx: Transaction, since: datetime) -> list[Usages]:
     return tx.all(SQL["usage"], Usages, since=since)
 
 
-def spent_by_day(tx: Transaction, since: date, until: date, problem: str) -> list[SpentDay]:
-    return tx.all(SQL["spent_by_day"], SpentDay, since=since, until=until, problem=problem)
+def spent_by_day(tx: Transaction, since: date, until: date, problem: str, now: datetime) -> list[SpentDay]:
+    return tx.all(SQL["spent_by_day"], SpentDay, since=since, until=until, problem=problem, now=now)

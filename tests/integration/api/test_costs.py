@@ -83,6 +83,19 @@ def test_a_call_of_unknown_price_counts_against_the_cap_and_is_said_to_be_unpric
     assert (total["spent_usd"], total["cost_usd"], total["unpriced"]) == ("1", "0", 1)
 
 
+def test_what_was_reserved_and_never_settled_is_told_as_perhaps_spent(client: TestClient, feed: Feed) -> None:
+    with feed.database.transaction(feed.tenant_id) as tx:
+        spend.reserve(
+            tx, reservation_id=uuid7(feed.now), amount=Decimal("0.4"), purpose="turn", default_cap=Decimal(20),
+            expires_at=feed.now, now=feed.now - timedelta(minutes=1),
+        )  # fmt: skip
+
+    found = shown(client)
+    assert Decimal(found["today"]["reserved_usd"]) == 0
+    assert (found["days"][0]["unsettled_usd"], found["total"]["unsettled_usd"]) == ("0.4", "0.4")
+    assert (found["days"][0]["spent_usd"], found["days"][1]["unsettled_usd"]) == ("0", "0")
+
+
 def test_turns_that_were_degraded_for_lack_of_money_are_counted(client: TestClient, feed: Feed) -> None:
     feed.turn()
     with feed.database.transaction(feed.tenant_id) as tx:

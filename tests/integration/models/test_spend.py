@@ -18,6 +18,7 @@ from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database, Transaction
 from parlour.infra.queries import Query
 from parlour.models import spend
+from parlour.models.costs import MOST_DAYS
 from parlour.models.spend import SpendToday
 from parlour.principal import Principal, system
 from parlour.tenancy import roles, tenants
@@ -285,7 +286,7 @@ def test_a_tenant_that_is_gone_spends_nothing(open_database: Callable[[], Databa
 
 def test_reservations_that_nobody_settled_are_cleared_away_in_the_end(till: Till) -> None:
     till.reserve()
-    till.now += timedelta(days=3)
+    till.now += timedelta(days=MOST_DAYS + 2)
     till.settle(WORST, till.reserve())
 
     kept = till.act(lambda tx: tx.value(Query("test.kept", "-", "SELECT count(*) FROM spend_reservations")))

@@ -1,11 +1,14 @@
 """A turn asks no model that the tenant's daily cap leaves no room for; it says so politely, and nothing leaks."""
 
+from collections.abc import Sequence
+from datetime import timedelta
 from decimal import ROUND_UP, Decimal
 
 import pytest
 
 from parlour.infra.errors import ProviderUnavailable
-from parlour.models import spend
+from parlour.models import costs, spend
+from parlour.models.store import SpentDay
 from parlour.turns import polite
 from tests.desk import Desk, calls, says, searches
 
@@ -71,11 +74,44 @@ def test_a_reservation_ends_with_the_lease_of_a_worker_that_died(desk: Desk) -> 
     ) == [(1, True)]
 
 
+def test_what_a_worker_that_died_may_have_spent_is_told_and_no_longer_reserved(desk: Desk) -> None:
+    class Killed(BaseException):
+        """Stands for the end of the process."""
+
+    def end() -> None:
+        raise Killed
+
+    desk.write("Hello?")
+    desk.model.during, desk.model.script = end, [says("Hello.")]
+    with pytest.raises(Killed):
+        desk.run()
+    ((reserved,),) = desk.rows("SELECT amount_usd FROM spend_reservations")
+    assert _told(desk) == (Decimal(0), reserved, Decimal(0)), "under way, as far as anybody can tell"
+    desk.clock.now += timedelta(minutes=2)
+    assert _told(desk) == (Decimal(0), Decimal(0), reserved), "there is room again, and it is told what there was"
+    desk.clock.now += timedelta(days=3)
+    desk.model.during = lambda: None
+    _somebody_asks(desk, 1)
+    assert [day.unsettled for day in _days(desk)] == [0, 0, 0, reserved], "and a call's settling does not clear it away"
+
+
 def test_every_step_of_a_turn_is_reserved_and_settled(desk: Desk) -> None:
     desk.write("How wide is the crack?")
     desk.model.script = [searches("crack"), calls("search_knowledge", "call_2", query="C4"), says("0.35 mm [1].")]
     desk.run()
     assert desk.rows("SELECT spent_usd = (SELECT sum(cost_usd) FROM llm_calls) FROM spend_days") == [(True,)]
+
+
+def _told(desk: Desk) -> tuple[Decimal, Decimal, Decimal]:
+    """What today is spent, reserved, and perhaps spent besides."""
+    with desk.database.transaction(desk.admin) as tx:
+        today = spend.today(desk.admin, tx, Decimal(20), desk.clock())
+    return today.spent, today.reserved, _days(desk)[0].unsettled
+
+
+def _days(desk: Desk) -> Sequence[SpentDay]:
+    with desk.database.transaction(desk.admin) as tx:
+        return costs.costs(desk.admin, tx, 4, desk.clock()).days
 
 
 def _somebody_asks(desk: Desk, number: int) -> None:

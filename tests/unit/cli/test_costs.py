@@ -20,11 +20,12 @@ def told(**changes: Any) -> dict[str, Any]:
         "stopped": False, "stopped_at": None, "stopped_by": None,
     }  # fmt: skip
     days = [
-        {"day": "2026-03-02", "spent_usd": "8", "degraded": 2, **USED},
-        {"day": "2026-03-01", "spent_usd": "4", "degraded": 0, **USED},
+        {"day": "2026-03-02", "spent_usd": "8", "unsettled_usd": "0", "degraded": 2, **USED},
+        {"day": "2026-03-01", "spent_usd": "4", "unsettled_usd": "0.3", "degraded": 0, **USED},
     ]
     total = {
-        "spent_usd": "12", "degraded": 2, **USED, "by_binding": {"desk": USED, "": {**USED, "cost_usd": "0.00001"}},
+        "spent_usd": "12", "unsettled_usd": "0.3", "degraded": 2, **USED,
+        "by_binding": {"desk": USED, "": {**USED, "cost_usd": "0.00001"}},
         "by_model": {"anthropic sonnet": USED}, "by_purpose": {"turn": USED},
     }  # fmt: skip
     return {"today": {**today, **changes}, "days": days, "total": total}
@@ -67,9 +68,10 @@ def test_the_deployments_cap_is_said_to_be_one_and_a_switch_who_turned_it() -> N
 
 def test_without_a_call_there_is_only_today_and_the_sum() -> None:
     empty = dict.fromkeys(USED, 0) | {"cost_usd": "0"}
-    day = {"day": "2026-03-02", "spent_usd": "0", "degraded": 0, **empty}
+    day = {"day": "2026-03-02", "spent_usd": "0", "unsettled_usd": "0", "degraded": 0, **empty}
     nothing: dict[str, Any] = {
         "spent_usd": "0",
+        "unsettled_usd": "0",
         "degraded": 0,
         **empty,
         "by_binding": {},
@@ -79,3 +81,10 @@ def test_without_a_call_there_is_only_today_and_the_sum() -> None:
     text = shown({**told(spent_usd="0", reserved_usd="0"), "days": [day], "total": nothing})
     assert "today: $0.00 counted against the cap" in text
     assert "by agent" not in text
+    assert "unsettled" not in text
+
+
+def test_what_may_have_been_spent_besides_is_told_beside_what_was() -> None:
+    text = shown(told())
+    assert "cached, at most $0.30 unsettled" in text
+    assert "at most $0.30 besides, unsettled" in text
