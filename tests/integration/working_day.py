@@ -268,7 +268,8 @@ def turns_that_fail(desk: Desk) -> None:
     with desk.database.transaction(desk.admin) as tx:
         first, second, _ = redrive.parked(desk.admin, tx, 10)
         redrive.dismiss(desk.admin, tx, first.id, desk.clock())
-    redrive.redrive(desk.admin, desk.database, {"web": desk.turns}, second.id, desk.clock())
+        waking = redrive.redrive(desk.admin, tx, second.id, desk.clock())
+    desk.turns.send([waking.message])
 
 
 def money(desk: Desk) -> None:

@@ -114,7 +114,8 @@ def session(tx: Transaction, session_id: UUID) -> Session | None:
 
 
 def session_of(principal: Principal, tx: Transaction, session_id: UUID) -> Session:
-    """The session, if the principal may read it: the user it belongs to, a viewer of the tenant, or Parlour itself.
+    """The session, if the principal may read it: the user it belongs to, a viewer of the tenant whose clearance
+    covers it, or Parlour itself.
 
     Raises NotFound otherwise, so that nobody learns which ids exist.
     """
@@ -122,6 +123,12 @@ def session_of(principal: Principal, tx: Transaction, session_id: UUID) -> Sessi
     if found is None or not _may_read(principal, found):
         raise NotFound("there is no such session; open one first")
     return found
+
+
+def may_read(principal: Principal, tx: Transaction, session_id: UUID) -> bool:
+    """Whether `session_of` would return it."""
+    found = store.session(tx, session_id)
+    return found is not None and _may_read(principal, found)
 
 
 def sessions_of(principal: Principal, tx: Transaction, most: int) -> list[Session]:
@@ -145,4 +152,4 @@ def principal_of(tx: Transaction, user_id: UUID, binding_id: UUID) -> Principal:
 def _may_read(principal: Principal, found: Session) -> bool:
     if principal.kind == "user":
         return principal.id == found.user_id
-    return principal.kind == "system" or principal.has("viewer")
+    return principal.kind == "system" or (principal.has("viewer") and found.needs <= principal.clearance)

@@ -119,21 +119,31 @@ SELECT current_tenant(), %(session_id)s, u.id, b.id, %(entity_id)s::uuid, 'web',
    AND (%(entity_id)s::uuid IS NULL
         OR EXISTS (SELECT FROM entities e
                     WHERE e.id = %(entity_id)s::uuid AND e.classification <= %(clearance)s AND e.deleted_at IS NULL))
-RETURNING id, user_id, binding_id, entity_id, channel, title, is_main, created_at, last_active_at;
+RETURNING id, user_id, binding_id, entity_id, channel, title, is_main, created_at, last_active_at,
+          (SELECT GREATEST(b.clearance, u.clearance) FROM users u CROSS JOIN bindings b
+            WHERE u.id = %(user_id)s AND b.id = %(binding_id)s) AS needs;
 
 -- name: user
 -- One end user.
 SELECT id, phone, display_name, locale, clearance, created_at FROM users WHERE id = %(user_id)s;
 
 -- name: session
--- One session.
-SELECT id, user_id, binding_id, entity_id, channel, title, is_main, created_at, last_active_at
-  FROM sessions WHERE id = %(session_id)s;
+-- One session, and what clearance others need to read it: it may hold whatever its user may see.
+SELECT s.id, s.user_id, s.binding_id, s.entity_id, s.channel, s.title, s.is_main, s.created_at, s.last_active_at,
+       GREATEST(b.clearance, u.clearance) AS needs
+  FROM sessions s
+  JOIN bindings b ON b.tenant_id = s.tenant_id AND b.id = s.binding_id
+  JOIN users u ON u.tenant_id = s.tenant_id AND u.id = s.user_id
+ WHERE s.id = %(session_id)s;
 
 -- name: sessions_of_user
 -- A user's sessions, the latest first.
-SELECT id, user_id, binding_id, entity_id, channel, title, is_main, created_at, last_active_at
-  FROM sessions WHERE user_id = %(user_id)s ORDER BY last_active_at DESC, id DESC LIMIT %(most)s;
+SELECT s.id, s.user_id, s.binding_id, s.entity_id, s.channel, s.title, s.is_main, s.created_at, s.last_active_at,
+       GREATEST(b.clearance, u.clearance) AS needs
+  FROM sessions s
+  JOIN bindings b ON b.tenant_id = s.tenant_id AND b.id = s.binding_id
+  JOIN users u ON u.tenant_id = s.tenant_id AND u.id = s.user_id
+ WHERE s.user_id = %(user_id)s ORDER BY s.last_active_at DESC, s.id DESC LIMIT %(most)s;
 
 -- name: acting_user
 -- What a user may see through a binding: their own clearance if they have one, else the binding's.

@@ -51,7 +51,10 @@ class User:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A thread between a user and a binding, optionally about one entity."""
+    """A thread between a user and a binding, optionally about one entity.
+
+    needs  the clearance without which nobody but its user reads it: the binding's, or the user's own if that is more.
+    """
 
     id: UUID
     user_id: UUID
@@ -62,6 +65,7 @@ class Session:
     is_main: bool
     created_at: datetime
     last_active_at: datetime
+    needs: int
 
 
 @dataclass(frozen=True, slots=True)

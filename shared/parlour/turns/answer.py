@@ -9,6 +9,7 @@ from parlour.channels.outbox import Unsent
 from parlour.context import citations
 from parlour.context.citations import Cited
 from parlour.infra import log
+from parlour.infra.errors import LeaseLost
 from parlour.infra.jsonable import Json, JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.knowledge.sources import Source, known
@@ -32,7 +33,7 @@ def answer(running: Running, said: Answer) -> None:
     """Commit the reply with everything that belongs to it, end the turn, let the session go, wake the sender.
 
     After the commit the turn is over: when the wake fails, the row in the outbox stays pending and the next
-    delivery of the session's wake sends it again.
+    delivery of the session's wake sends it again. A turn that is over already keeps the reply it has: LeaseLost.
     """
     now = running.services.clock()
     message_id = running.services.new_id(now)
@@ -45,11 +46,13 @@ def answer(running: Running, said: Answer) -> None:
         def save(tx: Transaction) -> tuple[Cited, list[Unsent]]:
             sources = {source.number: source for source in _known(running, tx, said.text)}
             cited = citations.check(said.text, sources)
-            _insert_reply(running, tx, message_id, cited)
+            is_first = _insert_reply(running, tx, message_id, cited)
             _insert_citations(tx, message_id, [sources[number] for number in cited.numbers])
             _give_up_effects(running, tx)
             waiting = _put_outbox(running, tx, outbox_id, message_id)
-            _finish(running, tx, said, {**running.stages.milliseconds, "save": took()})
+            closed = _finish(running, tx, said, {**running.stages.milliseconds, "save": took()})
+            if is_first and not closed:  # only the repeat of this very commit finds its own turn over
+                raise LeaseLost
             return cited, waiting
 
         cited, waiting = running.feed.write(save)
@@ -76,9 +79,9 @@ def _give_up_effects(running: Running, tx: Transaction) -> None:
         log.count("UnknownEffect")
 
 
-def _insert_reply(running: Running, tx: Transaction, message_id: UUID, cited: Cited) -> None:
+def _insert_reply(running: Running, tx: Transaction, message_id: UUID, cited: Cited) -> bool:
     metadata: JsonObject = {"removed_citations": cited.removed} if cited.removed else {}
-    store.insert_reply(
+    return store.insert_reply(
         tx, running.lease, running.turn.id, message_id=message_id, channel=running.inputs[-1].channel,
         body=cited.text, metadata=metadata, now=running.services.clock(),
     )  # fmt: skip
@@ -101,8 +104,8 @@ def _put_outbox(running: Running, tx: Transaction, outbox_id: UUID, message_id: 
     return outbox.unsent(tx, session_id=running.lease.id)
 
 
-def _finish(running: Running, tx: Transaction, said: Answer, stage_ms: dict[str, Json]) -> None:
-    store.finish_turn(
+def _finish(running: Running, tx: Transaction, said: Answer, stage_ms: dict[str, Json]) -> bool:
+    return store.finish_turn(
         tx, running.lease, running.turn.id, state=said.state, degraded=said.degraded, problem=said.problem,
         stage_ms=stage_ms, now=running.services.clock(),
     )  # fmt: skip

@@ -144,11 +144,14 @@ VALUES (current_tenant(), %(session_id)s, %(number)s, %(turn_id)s, %(kind)s, %(p
 ON CONFLICT (tenant_id, session_id, number) DO NOTHING;
 
 -- name: events_after
--- The feed after a number, in order; a user_id limits it to that user's sessions, else clearance to what it covers.
+-- The feed after a number, in order; a user_id limits it to that user's sessions, else clearance to what it covers:
+-- the binding's, and the user's own where that is more, since the replies hold what they may see.
 SELECT e.number, e.kind, e.payload, e.turn_id, e.at
   FROM events e
   JOIN sessions s ON s.id = e.session_id
-  JOIN bindings b ON b.id = s.binding_id AND (b.clearance <= %(clearance)s OR s.user_id = %(user_id)s)
+  JOIN users u ON u.id = s.user_id
+  JOIN bindings b ON b.id = s.binding_id
+       AND (GREATEST(b.clearance, u.clearance) <= %(clearance)s OR s.user_id = %(user_id)s)
  WHERE e.session_id = %(session_id)s AND e.number > %(number)s
    AND (%(user_id)s::uuid IS NULL OR s.user_id = %(user_id)s)
  ORDER BY e.number
@@ -247,13 +250,14 @@ WITH asked AS (
 SELECT session_id, queue AS channel FROM asked;
 
 -- name: parked_turns
--- Failed turns whose messages wait for somebody to decide, oldest first.
+-- Failed turns whose messages wait for somebody to decide, oldest first; none of more clearance than the reader's.
 SELECT t.id, t.session_id, s.channel, b.slug AS binding, t.problem, t.attempts, t.finished_at,
        (SELECT COALESCE(jsonb_agg(m.body ORDER BY m.position), '[]')
           FROM messages m WHERE m.turn_id = t.id AND m.direction = 'inbound') AS texts
   FROM turns t
   JOIN sessions s ON s.id = t.session_id
-  JOIN bindings b ON b.id = t.binding_id AND b.clearance <= %(clearance)s
+  JOIN users u ON u.id = s.user_id
+  JOIN bindings b ON b.id = t.binding_id AND GREATEST(b.clearance, u.clearance) <= %(clearance)s
  WHERE t.state = 'failed' AND t.dismissed_at IS NULL
  ORDER BY t.finished_at, t.id
  LIMIT %(most)s;
@@ -295,7 +299,7 @@ UPDATE turns SET dismissed_at = %(now)s
 
 -- name: turn_views
 -- Turns as an operator sees them, newest first, each with its messages, calls, tools and sending: one row per turn.
--- What was said through a binding of more clearance than the reader's is left out.
+-- What was said through a binding of more clearance than the reader's is left out, or to a user who has more.
 SELECT t.id, t.session_id, t.number, t.state, b.slug AS binding, s.channel, t.frozen_at, t.finished_at, t.degraded, t.attempts,
        t.problem, t.stage_ms,
        (SELECT jsonb_agg(jsonb_build_object('id', m.id, 'text', m.body, 'kind', m.kind, 'at', m.received_at)
@@ -320,8 +324,9 @@ SELECT t.id, t.session_id, t.number, t.state, b.slug AS binding, s.channel, t.fr
        (SELECT jsonb_build_object('state', o.state, 'sent_at', o.sent_at)
           FROM outbox o JOIN messages m ON m.id = o.message_id WHERE m.turn_id = t.id) AS sending
   FROM turns t
-  JOIN bindings b ON b.id = t.binding_id AND b.clearance <= %(clearance)s
   JOIN sessions s ON s.id = t.session_id
+  JOIN users u ON u.id = s.user_id
+  JOIN bindings b ON b.id = t.binding_id AND GREATEST(b.clearance, u.clearance) <= %(clearance)s
  WHERE (%(turn_id)s::uuid IS NULL OR t.id = %(turn_id)s)
    AND (%(session_id)s::uuid IS NULL OR t.session_id = %(session_id)s)
  ORDER BY t.frozen_at DESC, t.id DESC
@@ -336,7 +341,9 @@ SELECT m.id, m.direction, m.channel, m.kind, m.body AS text, m.sent_at AS at, m.
                    FROM citations c WHERE c.message_id = m.id), '[]') AS citations
   FROM messages m
   JOIN sessions s ON s.id = m.session_id
-  JOIN bindings b ON b.id = s.binding_id AND (b.clearance <= %(clearance)s OR s.user_id = %(user_id)s)
+  JOIN users u ON u.id = s.user_id
+  JOIN bindings b ON b.id = s.binding_id
+       AND (GREATEST(b.clearance, u.clearance) <= %(clearance)s OR s.user_id = %(user_id)s)
  WHERE m.session_id = %(session_id)s AND m.state <> 'ignored' AND m.kind <> 'tool_result'
    AND (%(user_id)s::uuid IS NULL OR s.user_id = %(user_id)s)
  ORDER BY m.position DESC

@@ -1,19 +1,18 @@
 """Turns that failed: gone on with from what they had committed, or let be."""
 
-from collections.abc import Mapping
 from datetime import datetime
 from uuid import UUID
 
 from parlour.infra import log
 from parlour.infra.errors import Conflict
-from parlour.infra.postgres import Database, Transaction
-from parlour.infra.queues import Queue
+from parlour.infra.postgres import Transaction
 from parlour.infra.work_due import GRACE
 from parlour.principal import Principal
 from parlour.tenancy import roles
 from parlour.turns import store
 from parlour.turns.receive import Wake
 from parlour.turns.records import ParkedTurn
+from parlour.turns.resume import ToWake
 
 _GONE = "this turn does not wait any more: it was redriven or dismissed in the meantime"
 _BUSY = f"{_GONE}; or its session has another turn open, so try again in a moment"
@@ -25,23 +24,21 @@ def parked(principal: Principal, tx: Transaction, most: int) -> list[ParkedTurn]
     return store.parked_turns(tx, principal.clearance, most)
 
 
-def redrive(
-    principal: Principal, database: Database, queues: Mapping[str, Queue], turn_id: UUID, now: datetime
-) -> None:
-    """Open the failed turn again, with three new attempts; `queues` are the turn queues by channel.
+def redrive(principal: Principal, tx: Transaction, turn_id: UUID, now: datetime) -> ToWake:
+    """Open the failed turn again, with three new attempts; what comes back is to be sent after the commit.
 
     It goes on from its journal: a step that was paid for is not paid again, an effect that was done is not done
     again, and one whose outcome nobody knows stays a person's. Conflict when somebody was quicker, or the session
-    has another turn open. When the wake-up cannot be sent, QueueUnavailable: the turn is open by then, so the next
-    message of the session, or the sweep, brings it about.
+    has another turn open. When the wake-up is not sent, the next message of the session, or the sweep, brings it
+    about. Done twice at the same moment it is done once; the caller audits.
     """
     roles.require(principal, "admin")
-    place = database.run(principal, lambda tx: store.redrive_turn(tx, turn_id, now, now + GRACE))
+    place = store.redrive_turn(tx, turn_id, now, now + GRACE)
     if place is None:
         raise Conflict(_BUSY)
     log.info("turn_redriven", tenant_id=principal.tenant_id, turn_id=turn_id, session_id=place.session_id)
     wake = Wake(principal.tenant_id, place.session_id).message(f"redrive:{turn_id}:{now.isoformat()}")
-    queues[place.channel].send([wake])
+    return ToWake(place.channel, wake)
 
 
 def dismiss(principal: Principal, tx: Transaction, turn_id: UUID, now: datetime) -> None:

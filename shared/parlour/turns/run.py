@@ -68,10 +68,18 @@ def _run_turn(running: Running, principal: Principal) -> None:
         raise
     except Exception as problem:
         log.error("turn_broken", problem, turn_id=running.turn.id, attempt=running.turn.attempts)
-        if running.turn.attempts < ATTEMPTS:
+        if running.turn.attempts < ATTEMPTS or not _gave_up(running):
             _let_go(running, count=True)
             raise
+
+
+def _gave_up(running: Running) -> bool:
+    """Say that it failed; False when it was answered by then, and only what comes after that broke."""
+    try:
         answer(running, _failed("broken"))
+    except LeaseLost:
+        return False
+    return True
 
 
 def _begin(
@@ -92,7 +100,10 @@ def _begin(
         if turn is None:
             store.release_lease(tx, lease)
             return None
-        return lease, turn, tuple(store.inputs(tx, turn.id))
+        if inputs := store.inputs(tx, turn.id):
+            return lease, turn, tuple(inputs)
+        _close_empty(tx, lease, turn, now)
+        return begin(tx)  # what was written since is a turn of its own
 
     begun = services.database.run(principal, begin)
     if begun is None:
@@ -102,6 +113,14 @@ def _begin(
     stages.note_between("wait", inputs[0].received_at, now)
     feed = Feed(principal, services.database, lease, turn.id, services.clock)
     return Running(services, lease, turn, inputs, feed, stages, seconds_left)
+
+
+def _close_empty(tx: Transaction, lease: Lease, turn: OpenTurn, now: datetime) -> None:
+    """A turn whose messages are gone has nothing to say; left open, it would stand before all that comes after it."""
+    log.warning("turn_without_messages", turn_id=turn.id, session_id=lease.id)
+    store.finish_turn(
+        tx, lease, turn.id, state="answered", degraded=False, problem="no_messages", stage_ms={}, now=now
+    )  # fmt: skip
 
 
 def _work(running: Running) -> Answer:

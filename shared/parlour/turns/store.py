@@ -167,13 +167,14 @@ def own_session(tx: Transaction, session_id: UUID, user_id: UUID) -> OwnSession 
 def insert_reply(
     tx: Transaction, lease: Lease, turn_id: UUID, *, message_id: UUID, channel: str, body: str,
     metadata: JsonObject, now: datetime,
-) -> None:  # fmt: skip
-    """Store what the turn answers."""
-    tx.run(
+) -> bool:  # fmt: skip
+    """Store what the turn answers; False when this very reply was stored before."""
+    stored = tx.run(
         SQL["insert_reply"],
         id=message_id, session_id=lease.id, binding_id=lease.binding_id, turn_id=turn_id, channel=channel, body=body,
         metadata=metadata, now=now,
     )  # fmt: skip
+    return stored > 0
 
 
 def insert_citations(tx: Transaction, citations: Sequence[Citation]) -> None:
@@ -184,13 +185,14 @@ def insert_citations(tx: Transaction, citations: Sequence[Citation]) -> None:
 def finish_turn(
     tx: Transaction, lease: Lease, turn_id: UUID, *, state: str, degraded: bool, problem: str | None,
     stage_ms: dict[str, Json], now: datetime,
-) -> None:  # fmt: skip
-    """Close the turn, settle its inputs and let the session go."""
-    tx.run(
+) -> bool:  # fmt: skip
+    """Close the turn, settle its inputs and let the session go; False when it was closed before."""
+    closed = tx.run(
         SQL["finish_turn"],
         session_id=lease.id, token=lease.token, turn_id=turn_id, state=state, degraded=degraded, problem=problem,
         stage_ms=stage_ms, now=now,
     )  # fmt: skip
+    return closed > 0
 
 
 def insert_tool_result(tx: Transaction, *, turn_id: UUID, **fields: object) -> Place | None:

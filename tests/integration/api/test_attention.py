@@ -4,13 +4,15 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
+from unittest.mock import Mock
 from uuid import UUID, uuid4
 
 import pytest
 from fastapi.testclient import TestClient
 
-from parlour.infra.errors import QueueUnavailable
+from parlour.infra.errors import DatabaseUnavailable, QueueUnavailable
 from parlour.infra.postgres import Database
+from parlour.tenancy import audit
 from tests.integration.api.conftest import Feed, Queues, Sent, Time, Visit, begin, key, operator
 from tests.integration.api.trouble import ARGUMENTS, PHONE, Trouble
 
@@ -122,6 +124,46 @@ def test_what_went_through_a_binding_of_more_clearance_is_not_listed(
         answer = client.post(f"/v1/{path}", json={"how": how} if how else None, headers=headers)
         assert answer.status_code == 404, path
     assert listed(client)["counts"]["total"] == 3
+
+
+def test_what_was_asked_by_somebody_of_more_clearance_is_not_listed(
+    client: TestClient, acme: str, trouble: Trouble
+) -> None:
+    turn = trouble.turn()
+    trouble.call()
+    trouble.send()
+    running = trouble.call("running", heavy=True)
+    trouble.rows("UPDATE users SET clearance = 3 RETURNING id")
+    headers = key(client, acme, "admin")
+    assert client.get("/v1/attention", headers=headers).json()["counts"]["total"] == 0
+    for path in (f"attention/turns/{turn}", f"sessions/{trouble.session_id}/cancel"):
+        assert client.post(f"/v1/{path}", json={"how": "redrive"}, headers=headers).status_code == 404, path
+    assert client.get(f"/v1/sessions/{trouble.session_id}/messages", headers=headers).status_code == 404
+    assert trouble.rows(f"SELECT cancelled_at FROM tool_calls WHERE id = '{running}'") == [(None,)]
+    assert listed(client)["counts"]["total"] == 3
+
+
+def test_a_session_of_more_clearance_is_cancelled_by_its_visitor_and_no_lower_administrator(
+    client: TestClient, acme: str, visit: Visit, trouble: Trouble
+) -> None:
+    trouble.call("reserved", heavy=True)
+    trouble.rows("UPDATE bindings SET clearance = 3 RETURNING id")
+    path = f"/v1/sessions/{trouble.session_id}/cancel"
+    assert client.post(path, headers=key(client, acme, "admin")).status_code == 404
+    assert trouble.rows("SELECT cancelled_at FROM tool_calls") == [(None,)]
+    assert client.post(path, headers=visit.headers).json()["tool_calls"] == 1
+
+
+def test_a_redrive_that_cannot_be_audited_is_none(
+    client: TestClient, trouble: Trouble, settle: Settle, queue: Sent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turn = trouble.turn()
+    with monkeypatch.context() as patch:
+        patch.setattr(audit, "record", Mock(side_effect=DatabaseUnavailable()))
+        assert settle("turns", turn, "redrive").status_code == 503
+    assert trouble.rows("SELECT state FROM turns") == [("failed",)]
+    assert queue.messages == []
+    assert settle("turns", turn, "redrive").status_code == 200
 
 
 def test_a_call_that_was_done_goes_on_in_its_conversation(

@@ -273,13 +273,18 @@ def test_a_session_is_read_by_its_user_a_viewer_and_parlour_only(
     with database.transaction(acme.tenant_id) as tx:
         contact = write(tx, acme.binding_id)
         other = write(tx, acme.binding_id, phone="+919800000002")
-        viewer = Principal(acme.tenant_id, "key", UUID(int=9), frozenset({"viewer"}))
+        needs = people.session_of(acme.operator, tx, contact.session_id).needs
+        viewer, lower = (
+            Principal(acme.tenant_id, "key", UUID(int=9), frozenset({"viewer"}), clearance)
+            for clearance in (needs, needs - 1)
+        )
         owner = people.principal_of(tx, contact.user_id, acme.binding_id)
         for reader in (owner, viewer, acme.operator, system(acme.tenant_id)):
             assert people.session_of(reader, tx, contact.session_id).id == contact.session_id
         stranger = people.principal_of(tx, other.user_id, acme.binding_id)
         nobody = Principal(acme.tenant_id, "key", contact.user_id)
-        for reader in (stranger, nobody):
+        for reader in (stranger, nobody, lower):
+            assert not people.may_read(reader, tx, contact.session_id)
             with pytest.raises(NotFound):
                 people.session_of(reader, tx, contact.session_id)
         assert people.sessions_of(viewer, tx, 10) == []

@@ -5,12 +5,13 @@ from uuid import UUID
 
 import pytest
 
-from parlour.infra.errors import Conflict, Forbidden, QueueUnavailable, StatementTooSlow
+from parlour.infra.errors import Conflict, Forbidden, StatementTooSlow
 from parlour.infra.jsonable import JsonObject
 from parlour.principal import Principal
 from parlour.tools.run import ToolContext
 from parlour.turns import polite, redrive
-from tests.desk import Desk, Queue, calls, says
+from parlour.turns.resume import ToWake
+from tests.desk import Desk, calls, says
 
 
 @pytest.fixture
@@ -33,6 +34,12 @@ def replies(desk: Desk) -> list[object]:
     return [body for (body,) in desk.rows("SELECT body FROM messages WHERE direction = 'outbound' ORDER BY position")]
 
 
+def reopen(desk: Desk, turn_id: UUID, by: Principal | None = None) -> ToWake:
+    """Redrive the turn, and commit; nothing is woken."""
+    principal, now = by or desk.admin, desk.clock()
+    return desk.database.run(principal, lambda tx: redrive.redrive(principal, tx, turn_id, now))
+
+
 def test_what_always_fails_is_parked_and_the_session_goes_on(desk: Desk, failed: UUID) -> None:
     assert desk.rows("SELECT state FROM messages WHERE direction = 'inbound'") == [("parked",)]
     assert desk.rows("SELECT kind FROM work_due WHERE kind = 'session'") == []
@@ -46,9 +53,9 @@ def test_what_always_fails_is_parked_and_the_session_goes_on(desk: Desk, failed:
 
 
 def test_a_redriven_turn_is_answered_once_and_is_not_parked_any_more(desk: Desk, failed: UUID) -> None:
-    turns = Queue()
-    redrive.redrive(desk.admin, desk.database, {"whatsapp": turns}, failed, desk.clock())
-    assert len(turns.sent) == 1
+    waking = reopen(desk, failed)
+    assert waking.channel == "whatsapp"
+    assert waking.message.body == desk.wakes()[-1].message("").body
     desk.model.script = [says("0.35 mm.")]
     desk.run()
     desk.run()
@@ -56,14 +63,11 @@ def test_a_redriven_turn_is_answered_once_and_is_not_parked_any_more(desk: Desk,
     with desk.database.transaction(desk.admin) as tx:
         assert redrive.parked(desk.admin, tx, 10) == []
     with pytest.raises(Conflict):
-        redrive.redrive(desk.admin, desk.database, {"whatsapp": turns}, failed, desk.clock())
+        reopen(desk, failed)
 
 
 def test_a_redrive_whose_wake_is_not_sent_leaves_the_session_due(desk: Desk, failed: UUID) -> None:
-    broken = Queue()
-    broken.broken = QueueUnavailable()
-    with pytest.raises(QueueUnavailable):
-        redrive.redrive(desk.admin, desk.database, {"whatsapp": broken}, failed, desk.clock())
+    reopen(desk, failed)
     assert desk.rows("SELECT kind FROM work_due WHERE kind = 'session'") == [("session",)]
     assert desk.rows("SELECT state FROM turns") == [("open",)]
 
@@ -83,7 +87,7 @@ def test_a_redriven_turn_goes_on_from_what_it_did(desk: Desk) -> None:
             desk.run()
     desk.run()
     ((turn_id,),) = desk.rows("SELECT id FROM turns WHERE state = 'failed'")
-    redrive.redrive(desk.admin, desk.database, {"whatsapp": Queue()}, UUID(str(turn_id)), desk.clock())
+    reopen(desk, UUID(str(turn_id)))
     desk.model.script = [says("It is number 7.")]
     desk.run()
     assert replies(desk) == [polite.FAILED, "It is number 7."]
@@ -92,7 +96,7 @@ def test_a_redriven_turn_goes_on_from_what_it_did(desk: Desk) -> None:
 
 
 def test_a_redriven_turn_that_fails_again_is_parked_again(desk: Desk, failed: UUID) -> None:
-    redrive.redrive(desk.admin, desk.database, {"whatsapp": Queue()}, failed, desk.clock())
+    reopen(desk, failed)
     for _ in range(2):
         desk.model.script = [RuntimeError()]
         with pytest.raises(RuntimeError):
@@ -109,10 +113,10 @@ def test_a_turn_is_not_redriven_beside_an_open_one(desk: Desk, failed: UUID) -> 
     with pytest.raises(RuntimeError):
         desk.run()
     with pytest.raises(Conflict):
-        redrive.redrive(desk.admin, desk.database, {"whatsapp": Queue()}, failed, desk.clock())
+        reopen(desk, failed)
     desk.model.script = [says("On Monday.")]
     desk.run()
-    redrive.redrive(desk.admin, desk.database, {"whatsapp": Queue()}, failed, desk.clock())
+    reopen(desk, failed)
     desk.model.script = [says("0.35 mm.")]
     desk.run()
     assert replies(desk) == [polite.FAILED, "On Monday.", "0.35 mm."]
@@ -142,4 +146,4 @@ def test_a_viewer_sees_what_is_parked_and_decides_nothing(desk: Desk, failed: UU
     with desk.database.transaction(viewer) as tx:
         assert len(redrive.parked(viewer, tx, 10)) == 1
     with pytest.raises(Forbidden):
-        redrive.redrive(viewer, desk.database, {"whatsapp": Queue()}, failed, desk.clock())
+        reopen(desk, failed, viewer)

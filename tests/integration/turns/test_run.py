@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable
 from datetime import timedelta
+from uuid import UUID
 
 import pytest
 
@@ -12,7 +13,7 @@ from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import JsonObject, canonical
 from parlour.infra.postgres import Database
 from parlour.principal import Principal
-from parlour.tenancy import tenants
+from parlour.tenancy import people, tenants
 from parlour.turns import polite, read, store
 from tests.desk import PHONE, Desk, says, searches
 
@@ -319,6 +320,56 @@ def test_a_viewer_sees_only_what_their_clearance_covers(desk: Desk) -> None:
         with desk.database.transaction(viewer) as tx:
             assert len(read.latest(viewer, tx, 10)) == seen
             assert len(read.transcript(viewer, tx, session, 10)) == 2 * seen
+
+
+def test_what_was_said_to_somebody_of_more_clearance_takes_as_much_to_see(desk: Desk) -> None:
+    desk.write("How wide is the crack?")
+    desk.model.script = [says("0.35 mm.")]
+    desk.run()
+    ((session_id, clearance),) = desk.rows(
+        "SELECT s.id, b.clearance FROM sessions s JOIN bindings b ON b.id = s.binding_id"
+    )
+    assert isinstance(session_id, UUID)
+    assert isinstance(clearance, int)
+    viewer = Principal(desk.tenant_id, "member", roles=frozenset({"viewer"}), clearance=clearance)
+    for more, seen in ((0, 1), (1, 0)):
+        desk.rows(f"UPDATE users SET clearance = {clearance + more} RETURNING 1")
+        with desk.database.transaction(viewer) as tx:
+            assert len(read.latest(viewer, tx, 10)) == seen
+            assert len(read.transcript(viewer, tx, session_id, 10)) == seen * 2
+            assert people.may_read(viewer, tx, session_id) is bool(seen)
+
+
+def test_a_turn_that_is_over_keeps_the_reply_it_has(desk: Desk) -> None:
+    desk.write("How wide is the crack?")
+    for _ in range(2):
+        desk.model.script = [RuntimeError()]
+        with pytest.raises(RuntimeError):
+            desk.run()
+    desk.model.script = [says("0.35 mm.")]
+    desk.outbox.broken = RuntimeError("after the commit")
+    with pytest.raises(RuntimeError, match="after the commit"):
+        desk.run()
+    assert replies(desk) == ["0.35 mm."]
+    assert turns(desk) == [("answered", 3, False, None)]
+    desk.outbox.broken = None
+    desk.run()
+    assert len(desk.outbox.sent) == 1
+
+
+def test_a_turn_whose_messages_are_gone_does_not_stand_before_the_next(desk: Desk) -> None:
+    desk.write("How wide is the crack?")
+    desk.model.script = [RuntimeError()]
+    with pytest.raises(RuntimeError):
+        desk.run()
+    desk.rows("DELETE FROM messages RETURNING 1")
+    desk.run()
+    assert turns(desk) == [("answered", 2, False, "no_messages")]
+    desk.rows("UPDATE turns SET state = 'open' RETURNING 1")
+    desk.write("And the crane?", "m2")
+    desk.model.script = [says("On Monday.")]
+    desk.run()
+    assert replies(desk) == ["On Monday."]
 
 
 def test_a_stalled_worker_that_wakes_after_its_lease_writes_nothing(

@@ -15,7 +15,8 @@ from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.models import spend
 from parlour.models.spend import SpendToday
-from parlour.tenancy import audit, roles
+from parlour.principal import Principal
+from parlour.tenancy import audit, people, roles
 from parlour.tools import calls
 from parlour.tools.calls import EndedCall, UnknownCall
 from parlour.turns import read, redrive, resume
@@ -42,8 +43,8 @@ def show_attention(caller: Viewer) -> JsonObject:
     """Everything of the tenant that waits for a person, oldest first, and today's spend against the cap."""
     who = caller.principal
     with caller.transaction() as tx:
-        unknown = calls.unknown(who, tx, _MOST + 1)
-        stuck = outbox.needing_a_person(who, tx, _MOST + 1)
+        unknown = _readable(who, tx, calls.unknown(who, tx, _MOST + 1))
+        stuck = _readable(who, tx, outbox.needing_a_person(who, tx, _MOST + 1))
         parked = redrive.parked(who, tx, _MOST + 1)
         today = spend.today(who, tx, caller.services.default_cap, caller.now)
     told = [_call(one) for one in unknown], [_send(one) for one in stuck], [_turn(one) for one in parked]
@@ -90,14 +91,9 @@ def settle_turn(turn_id: UUID, said: TurnSettled, caller: Admin) -> JsonObject:
             redrive.dismiss(caller.principal, tx, turn_id, caller.now)
             _note(caller, tx, "turn.dismissed", f"turn:{turn_id}")
             return _settled("It is let be, and stays unanswered.")
-    with caller.services.connections.rent() as database:
-        told = _settled(
-            "It is answered now.",
-            lambda: redrive.redrive(caller.principal, database, caller.services.by_channel, turn_id, caller.now),
-        )
-    with caller.transaction() as tx:
+        waking = redrive.redrive(caller.principal, tx, turn_id, caller.now)
         _note(caller, tx, "turn.redriven", f"turn:{turn_id}")
-    return told
+    return _settled("It is answered now.", lambda: _send_all(caller, [waking]))
 
 
 @router.post("/tool-calls/{call_id}/cancel")
@@ -125,6 +121,13 @@ def cancel_session(session_id: UUID, caller: AnyCaller) -> JsonObject:
             _note(caller, tx, "session.cancelled", f"session:{session_id}", {"tool_calls": amount})
     told = "Nothing is running." if not amount else f"{amount} {'is' if amount == 1 else 'are'} being stopped."
     return {**_settled(told, wake), "tool_calls": amount}
+
+
+def _readable[Item: (UnknownCall, StuckSend)](who: Principal, tx: Transaction, found: Sequence[Item]) -> list[Item]:
+    """What may be shown to them: in a conversation with somebody of more clearance than theirs there may be more."""
+    sessions = {one.session_id for one in found}
+    shown = {session_id for session_id in sessions if people.may_read(who, tx, session_id)}
+    return [one for one in found if one.session_id in shown]
 
 
 def _told(caller: Caller, tx: Transaction, ended: Sequence[EndedCall]) -> Wake | None:
