@@ -79,6 +79,8 @@ def handler(
         monkeypatch.setenv("DATABASE_SECRET", "database")
         monkeypatch.setenv("DATABASE_IDLE", "true")
         monkeypatch.setenv("GUPSHUP_BASE_URL", f"http://127.0.0.1:{provider.server_port}")
+        url = boto3.client("sqs").create_queue(QueueName="wakeups")["QueueUrl"]
+        monkeypatch.setenv("WAKEUPS_QUEUE_URL", url)
         _forget()
         yield _load()
         _forget()
@@ -138,6 +140,23 @@ def test_a_busy_provider_brings_the_message_and_what_comes_after_it_again(
     provider.status = 202
     assert handler(batch, CONTEXT) == {"batchItemFailures": []}
     assert [text for _, text in provider.received] == ["first", "first", "second"]
+
+
+def test_a_refused_key_leaves_no_dead_letter_and_a_wake_up_for_later(
+    handler: Handler, provider: Provider, desk: Desk
+) -> None:
+    body, sqs = wake(desk, "waits for its key"), boto3.client("sqs")
+    desk.rows("UPDATE outbox SET created_at = now() RETURNING id")
+    provider.status = 401
+
+    assert handler(a_batch(body), CONTEXT) == {"batchItemFailures": []}
+    url = sqs.get_queue_url(QueueName="wakeups")["QueueUrl"]
+    waiting = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["ApproximateNumberOfMessagesDelayed"])
+    assert waiting["Attributes"] == {"ApproximateNumberOfMessagesDelayed": "1"}
+
+    provider.status = 202
+    assert handler(a_batch(body), CONTEXT) == {"batchItemFailures": []}
+    assert [text for _, text in provider.received] == ["waits for its key"] * 2
 
 
 def test_the_sample_event_of_a_row_that_is_not_here_is_done_with(handler: Handler, provider: Provider) -> None:

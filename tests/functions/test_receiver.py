@@ -11,6 +11,8 @@ from local import phone
 from local.database import APP, Cluster
 from parlour.bootstrap import clients
 from parlour.bootstrap.receiver import build_receiver
+from parlour.channels.media import MediaKeeper
+from parlour.infra.errors import AccessRefused
 from parlour.infra.settings import ReceiverSettings
 from tests.desk import PHONE, Desk
 from tests.functions.deployed import CONTEXT, Handler, batch, failed, give, load_handler, store_database_secret
@@ -102,6 +104,31 @@ def test_a_photo_is_stored_woken_for_and_kept(handler: Handler, desk: Desk, prov
     assert media["stored"]["key"] == key  # type: ignore[index]
     assert boto3.client("s3").get_object(Bucket="media", Key=key)["Body"].read() == phone.PHOTO
     assert woken("turns_messaging") == 1
+
+
+def test_a_file_whose_token_is_refused_waits_by_itself_and_the_next_message_does_not(
+    handler: Handler, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> bool:
+        raise AccessRefused(after=300)
+
+    photo = {"kind": "image", "url": "https://filemanager.gupshup.io/1", "mime_type": "", "name": "", "caption": ""}
+    sent = envelope(1, kind="media", text="", media=photo)
+    with monkeypatch.context() as patched:
+        patched.setattr(MediaKeeper, "keep", refuse)
+        assert failed(handler(batch(sent, envelope(2)), CONTEXT)) == []
+        sqs = boto3.client("sqs")
+        url = sqs.get_queue_url(QueueName="intake.fifo")["QueueUrl"]
+        [waiting] = sqs.receive_message(QueueUrl=url)["Messages"]
+        assert failed(handler(batch(waiting["Body"]), CONTEXT)) == ["id-0"]
+        assert "Messages" not in sqs.receive_message(QueueUrl=url), "it comes again, and not twice"
+    assert desk.rows("SELECT count(*) FROM messages") == [(2,)]
+
+
+def test_statuses_that_came_together_are_each_taken(handler: Handler, caplog: pytest.LogCaptureFixture) -> None:
+    many = [envelope(number, kind="status", status="read", text="") for number in range(40)]
+    assert failed(handler(batch({"statuses": many}), CONTEXT)) == []
+    assert sum(record.message == "status_received" for record in caplog.records) == 40
 
 
 def test_a_status_of_metas_settles_a_reply(handler: Handler, desk: Desk) -> None:

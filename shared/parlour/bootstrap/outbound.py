@@ -9,10 +9,12 @@ from parlour.channels import outbox, wire
 from parlour.channels.gupshup_api import GupshupProvider
 from parlour.channels.send import Providers, send
 from parlour.channels.whatsapp_cloud_api import WhatsAppCloudProvider
+from parlour.infra import work_due
 from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import SecondsLeft
 from parlour.infra.settings import OutboundSettings, load
+from parlour.infra.work_due import Due
 from parlour.principal import system
 
 
@@ -22,7 +24,7 @@ def build_outbound() -> Work[JsonObject]:
     settings = load(OutboundSettings)
     secrets = clients.secrets()
     store = database(settings, secrets)
-    client = wire.connect()
+    client, wakeups = wire.connect(), clients.delays(settings.wakeups_queue_url)
     providers: Providers = {
         "gupshup": GupshupProvider(client, settings.gupshup_base_url, secrets),
         "whatsapp_cloud": WhatsAppCloudProvider(client, settings.whatsapp_base_url, secrets),
@@ -31,6 +33,8 @@ def build_outbound() -> Work[JsonObject]:
     def outbound(body: JsonObject, _seconds_left: SecondsLeft) -> None:
         tenant_id, outbox_id = outbox.read_wake(body)
         now = datetime.now(UTC)
-        send(system(tenant_id), store, providers, outbox_id, uuid7(now), now)
+        sent = send(system(tenant_id), store, providers, outbox_id, uuid7(now), now)
+        if sent.again:
+            work_due.wake_up(wakeups, Due(tenant_id, "outbox", outbox_id, sent.again), now)
 
     return limited(store, settings, outbound)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from parlour.channels import gupshup, whatsapp_cloud
+from parlour.channels import gupshup, intake, whatsapp_cloud
 from parlour.channels.envelope import Envelope
 from parlour.infra import log
 from parlour.infra.errors import (
@@ -29,7 +29,7 @@ from parlour.infra.errors import (
     Unauthenticated,
 )
 from parlour.infra.jsonable import Json
-from parlour.infra.queues import Queue, QueueMessage
+from parlour.infra.queues import Queue
 
 _LARGEST_BYTES = 256 * 1024
 _LARGEST_BATCH_BYTES = 3 * 1024 * 1024
@@ -140,7 +140,7 @@ def accept(request: Webhook, tokens: WebhookTokens, queue: Queue, now: datetime)
             return _challenge(request, tokens)
         take = _from_gupshup if provider == "gupshup" else _from_meta
         envelopes = take(request, tokens, token, now)
-        queue.send([_queued(envelope) for envelope in envelopes])
+        queue.send(intake.pack(envelopes))
     except ParlourError as problem:
         return _refuse(problem, len(request.body))
     kinds = Counter[str](envelope.kind for envelope in envelopes)
@@ -223,10 +223,6 @@ def _json(body: bytes) -> Json:
     except (ValueError, RecursionError):
         raise MalformedPayload("the body is not JSON") from None
     return parsed
-
-
-def _queued(envelope: Envelope) -> QueueMessage:
-    return QueueMessage(envelope.to_json(), envelope.group, envelope.deduplication)
 
 
 def _refuse(problem: ParlourError, size: int) -> Accepted:

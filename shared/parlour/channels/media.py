@@ -19,10 +19,10 @@ import httpx2
 from parlour.channels import store
 from parlour.channels.sniff import kind_of
 from parlour.channels.store import Attachment
-from parlour.channels.whatsapp_cloud_api import VERSION
+from parlour.channels.whatsapp_cloud_api import VERSION, is_not_admitted
 from parlour.channels.wire import answer_of, retry_after
 from parlour.infra import log
-from parlour.infra.errors import Misconfigured, ProviderUnavailable, RetryError
+from parlour.infra.errors import AccessRefused, Misconfigured, ProviderUnavailable, RetryError
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.objects import Objects
 from parlour.infra.postgres import Database, SecondsLeft
@@ -36,6 +36,13 @@ FETCH_SECONDS = 15.0
 PATIENCE = timedelta(minutes=2)
 """How long after a message came its file is tried for, when only the provider or the store is in the way."""
 
+LONGEST_PUT_OFF = timedelta(hours=24)
+"""How long after a message came its file is tried for, when the provider refuses the tenant's token. Meta keeps files
+for days; that often the queue delivers, too."""
+
+_SHORTEST_PAUSE = timedelta(minutes=5)
+_LONGEST_PAUSE = timedelta(hours=6)
+_LONGEST_REFUSAL = 64 * 1024
 _SILENCE_SECONDS = 5.0
 _MOST_REDIRECTS = 3
 _ID = re.compile(r"[A-Za-z0-9_.-]{1,128}")
@@ -74,6 +81,7 @@ class MediaKeeper:
 
         Nothing is done for a message without a file, or whose file was seen to already. Raises a RetryError while
         trying again may help; once the message is older than PATIENCE that is written down as the reason, too.
+        AccessRefused is for longer, and says after how long: whoever calls has that message wait by itself.
         """
         found = database.run(principal, lambda tx: store.attachment(tx, message_id))
         if found is None or not (found.media.get("url") or found.media.get("id")):
@@ -97,6 +105,14 @@ class MediaKeeper:
             return {"refused": str(refusal)}
         except Misconfigured:
             return {"refused": "no_token"}
+        except AccessRefused as problem:
+            waited = now - found.received_at
+            log.error("media_put_off", problem, tenant_id=principal.tenant_id, message_id=found.message_id)
+            log.count("RefusedAccess")
+            if waited >= LONGEST_PUT_OFF:
+                return {"refused": problem.code}
+            pause = min(max(waited, _SHORTEST_PAUSE), _LONGEST_PAUSE)
+            raise AccessRefused(after=int(pause.total_seconds())) from None
         except RetryError:
             if now - found.received_at < PATIENCE:
                 raise
@@ -158,7 +174,7 @@ class MediaKeeper:
         if status == 429 or status >= 500:
             raise ProviderUnavailable(f"the provider's files answered {status}", after=retry_after(response))
         if not response.is_success:
-            raise _Refused("not_found")
+            raise AccessRefused if _refuses_us(response) else _Refused("not_found")
         data = bytearray()
         for chunk in response.iter_raw():
             data += chunk
@@ -174,6 +190,20 @@ def _taken(data: bytes) -> str:
     if kind is None:
         raise _Refused("type_not_taken")
     return kind
+
+
+def _refuses_us(response: httpx2.Response) -> bool:
+    """Whether it is the token and not the file: by the status, or by Meta's code, whatever the status."""
+    if "authorization" not in response.request.headers:
+        return False  # no key of ours was shown
+    if response.status_code in {401, 403}:
+        return True
+    told = bytearray()
+    for chunk in response.iter_raw():
+        told += chunk
+        if len(told) > _LONGEST_REFUSAL:
+            return False
+    return is_not_admitted(answer_of(httpx2.Response(response.status_code, content=bytes(told))))
 
 
 def _origin(url: httpx2.URL) -> tuple[str, str, int | None]:

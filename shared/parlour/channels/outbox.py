@@ -7,10 +7,11 @@
                   \\-> unknown    nobody knows whether it was taken: never sent again by itself, but the
                                  provider's news settle it where they name it, else a person does
 
+A failed one is sent again when a person says so (`redrive`).
 Whoever looks after what is left lying is told of a row by `put`, until it leaves pending and sending.
 """
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Literal
 from uuid import UUID
 
@@ -30,15 +31,20 @@ __all__ = [
     "StuckSend",
     "Unsent",
     "delivery",
+    "failed",
     "left_lying",
     "message",
     "needing_a_person",
     "put",
     "read_wake",
+    "redrive",
     "resolve",
     "unsent",
     "wake",
 ]
+
+_FAILED_LATELY = timedelta(days=7)
+"""Older ones are no news to whoever they were for."""
 
 type Resolution = Literal["arrived", "send_again", "dismiss"]
 
@@ -134,6 +140,27 @@ def resolve(principal: Principal, tx: Transaction, outbox_id: UUID, how: Resolut
     if not changed:
         raise Conflict(f"this reply is {row.state} by now; read the list again")
     return Unsent(outbox_id, row.session_id, row.attempts) if row.state == "pending" else None
+
+
+def failed(principal: Principal, tx: Transaction, now: datetime, most: int) -> list[StuckSend]:
+    """The replies of the last week that failed and may be redriven, latest first, as far as the viewer's clearance."""
+    _require(principal, "viewer")
+    return store.failed(tx, principal.clearance, now - _FAILED_LATELY, most)
+
+
+def redrive(principal: Principal, tx: Transaction, outbox_id: UUID, now: datetime) -> Unsent:
+    """A failed reply is to be sent after all, with new tries; wake it once that is committed, under an id of its own.
+
+    Needs admin; the caller audits. Raises NotFound, and Conflict for one that did not fail or that a person let be:
+    of an unknown or held one `resolve` is told.
+    """
+    _require(principal, "admin")
+    _seen(principal, tx, outbox_id)
+    changed = store.redrive(tx, outbox_id, principal.name, now, now + GRACE)
+    row = _seen(principal, tx, outbox_id)
+    if not changed:
+        raise Conflict(f"this reply is {row.state}, so it is not sent again by this; see `parlour attention`")
+    return Unsent(outbox_id, row.session_id, row.attempts)
 
 
 def _seen(principal: Principal, tx: Transaction, outbox_id: UUID) -> RowState:

@@ -18,7 +18,7 @@ ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = EXCLUDED.due_at;
 -- One outbox row, locked, with all that sending it needs: the text, its citations, the binding's settings of
 -- the channel, where the provider's key is kept (the reference, never the key), and when the user last wrote there.
 SELECT o.id, o.session_id, o.state, o.attempts, o.parts, o.parts_sent, o.sent_by, o.recipient, o.channel,
-       m.body AS text,
+       COALESCE(o.resolved_at, o.created_at) AS since, m.body AS text,
        (SELECT heard.sent_at
           FROM messages heard
          WHERE heard.tenant_id = o.tenant_id AND heard.session_id = o.session_id AND heard.channel = o.channel
@@ -112,6 +112,19 @@ WITH moved AS (
 )
 SELECT state FROM moved;
 
+-- name: put_off
+-- The provider did not admit us: the try counts for nothing, and the row is due again later. Like the end of a try,
+-- only of the sender's own row.
+WITH moved AS (
+    UPDATE outbox
+       SET state = 'pending', attempts = %(attempts)s, problem = %(problem)s, status_at = %(now)s
+     WHERE id = %(outbox_id)s AND state IN ('pending', 'sending') AND sent_by IS NOT DISTINCT FROM %(sender)s
+    RETURNING id
+)
+INSERT INTO work_due (tenant_id, kind, id, due_at)
+SELECT current_tenant(), 'outbox', id, %(due_at)s FROM moved
+ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = EXCLUDED.due_at;
+
 -- name: status
 -- What the provider says became of a message of ours. A reply is where its last part is, but any part's failure
 -- is the reply's; a row is moved only from the states named, so that late news never take it back.
@@ -159,10 +172,12 @@ SELECT o.id, m.turn_id, o.session_id, o.state, o.channel, o.recipient, m.body AS
  LIMIT %(most)s;
 
 -- name: state
--- Where a row is, how often it was tried, and the clearance of its binding.
-SELECT o.session_id, o.state, o.attempts, b.clearance
+-- Where a row is, how often it was tried, and the clearance of its binding, or of whom it is for if that is more.
+SELECT o.session_id, o.state, o.attempts, GREATEST(b.clearance, u.clearance) AS clearance
   FROM outbox o
   JOIN bindings b ON b.tenant_id = o.tenant_id AND b.id = o.binding_id
+  JOIN sessions s ON s.tenant_id = o.tenant_id AND s.id = o.session_id
+  JOIN users u ON u.tenant_id = s.tenant_id AND u.id = s.user_id
  WHERE o.id = %(outbox_id)s;
 
 -- name: resolve_arrived
@@ -203,6 +218,38 @@ ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = EXCLUDED.due_at;
 UPDATE outbox
    SET state = 'failed', status_at = %(now)s, resolved_by = %(by)s, resolved_at = %(now)s
  WHERE id = %(outbox_id)s AND state IN ('unknown', 'held');
+
+-- name: failed
+-- The replies that failed and that nobody has let be, latest first; none of a binding, or to a person, of
+-- more clearance than the reader's. Letting be is told from a failure after a decision by its time: it is the last news.
+SELECT o.id, m.turn_id, o.session_id, o.state, o.channel, o.recipient, m.body AS text, o.problem, o.created_at
+  FROM outbox o
+  JOIN messages m ON m.tenant_id = o.tenant_id AND m.id = o.message_id
+  JOIN bindings b ON b.tenant_id = o.tenant_id AND b.id = o.binding_id
+  JOIN sessions s ON s.tenant_id = o.tenant_id AND s.id = o.session_id
+  JOIN users u ON u.tenant_id = s.tenant_id AND u.id = s.user_id
+ WHERE o.state = 'failed' AND (o.resolved_at IS NULL OR o.status_at IS DISTINCT FROM o.resolved_at)
+   AND o.created_at > %(since)s AND GREATEST(b.clearance, u.clearance) <= %(clearance)s
+ ORDER BY o.created_at DESC, o.id DESC
+ LIMIT %(most)s;
+
+-- name: redrive
+-- A failed reply is sent after all, with as many tries as a new one: from the part that failed on, or all of it when
+-- the provider took every part and failed later. Not one that a person let be: that one may have arrived.
+WITH moved AS (
+    UPDATE outbox
+       SET state = 'pending', parts_sent = CASE WHEN parts_sent = parts THEN 0 ELSE parts_sent END, attempts = 0,
+           problem = NULL, resolved_by = %(by)s, resolved_at = %(now)s
+     WHERE id = %(outbox_id)s AND state = 'failed'
+       AND (resolved_at IS NULL OR status_at IS DISTINCT FROM resolved_at)
+    RETURNING id, parts_sent
+), gone AS (
+    DELETE FROM outbox_parts p USING moved
+     WHERE p.tenant_id = current_tenant() AND p.outbox_id = moved.id AND p.number > moved.parts_sent
+)
+INSERT INTO work_due (tenant_id, kind, id, due_at)
+SELECT current_tenant(), 'outbox', id, %(due_at)s FROM moved
+ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = EXCLUDED.due_at;
 
 -- name: left_lying
 -- A reply that is not sent yet, kept as it is until the transaction ends.

@@ -10,8 +10,8 @@ late, after somebody else has gone on with the row, sees by it that nothing is l
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Protocol
 from uuid import UUID
@@ -33,14 +33,19 @@ from parlour.infra.errors import (
 )
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database, Transaction
+from parlour.infra.work_due import GRACE
 from parlour.principal import Principal
 
-__all__ = ["MOST_ATTEMPTS", "ChannelProvider", "Outgoing", "Providers", "Sent", "send"]
+__all__ = ["LONGEST_PUT_OFF", "MOST_ATTEMPTS", "ChannelProvider", "Outgoing", "Providers", "Sent", "send"]
 
 MOST_ATTEMPTS = 7
 """Tries before a reply that the provider never takes is failed: about five minutes with the queue's back-off.
 Fewer than the queue's maxReceiveCount, so that a provider's outage ends in a state and not among the dead letters."""
 
+LONGEST_PUT_OFF = timedelta(hours=24)
+"""How long a reply waits for a key that the provider refuses to be mended, before it is failed."""
+
+_LONGEST_PAUSE = timedelta(hours=1)
 _LONGEST_PROBLEM = 500
 
 _ENDINGS: tuple[tuple[type[ParlourError], str, str], ...] = (
@@ -56,8 +61,8 @@ class ChannelProvider(Protocol):
     """A way out.
 
     `deliver` returns the provider's id of the message it took, or raises ProviderUnavailable (surely not taken,
-    may be tried again), WindowClosed (takes no free text to this user any more), ProviderRejected (refused for good)
-    or DeliveryUnknown (may or may not have been taken).
+    may be tried again), WindowClosed (takes no free text to this user any more), ProviderRejected (refused for good),
+    Misconfigured (does not admit us until somebody mends the key) or DeliveryUnknown (may or may not have been taken).
     """
 
     def deliver(self, outgoing: Outgoing, /) -> str: ...
@@ -69,10 +74,14 @@ type Providers = Mapping[str, ChannelProvider]
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """Where the row is now (`gone`: there is none any more) and how many parts the provider has taken."""
+    """Where the row is now (`gone`: there is none any more) and how many parts the provider has taken.
+
+    again: when it is tried again, for a row that is put off until its key is mended; its wake-up is the caller's.
+    """
 
     state: str
     parts: int
+    again: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +128,14 @@ class _Ledger:
             log.error("reply_not_sent", problem, state=state if ended else "overtaken", **ids)
         return ended
 
+    def put_off(self, problem: ParlourError, again: datetime) -> bool:
+        """This try counts for nothing; the row is due `again`. False when it has gone on without us."""
+        reply, sender = self.sending.reply, self.sending.sender
+        why = f"{problem.code}: {problem}"[:_LONGEST_PROBLEM]
+        is_ours = self.database.run(self.principal, lambda tx: store.put_off(tx, reply, why, sender, self.now, again))
+        log.error("reply_put_off", problem, outbox_id=reply.id, session_id=reply.session_id, again=again.isoformat())
+        return is_ours
+
     def consult(self, provider_message_ids: Sequence[str]) -> None:
         """Apply the news that overtook us; they can wait, since nothing else depends on them."""
         try:
@@ -133,7 +150,8 @@ def send(
     """Send what is left of one outbox row, or settle what became of it. `sender` is a fresh id.
 
     Raises a RetryError when the queue should deliver again (the row is pending then) and Misconfigured when the
-    binding or its secret has to be mended first (likewise). Everything else ends in a state and returns it.
+    binding has to be mended first (likewise). Everything else ends in a state and returns it: also a key that the
+    provider refuses, with which the row is put off for a day at most.
     """
     begun = database.run(principal, partial(_begin, providers, outbox_id, sender, now))
     if isinstance(begun, Sent):
@@ -165,6 +183,8 @@ def _begin(providers: Providers, outbox_id: UUID, sender: UUID, now: datetime, t
         return hopeless
     if not is_ours:
         store.begin(tx, reply.id, len(texts), sender)
+    else:
+        reply = replace(reply, attempts=reply.attempts - 1)  # this try is counted in it already
     return _Sending(reply, account, texts, template, sender)
 
 
@@ -239,8 +259,23 @@ def _broken_off(ledger: _Ledger, problem: ParlourError, taken: int) -> Sent:
                 return Sent("overtaken", taken)
             log.count(metric)
             return Sent(state, taken)
+    if isinstance(problem, Misconfigured):
+        return _put_off(ledger, problem, taken)
     ledger.end("pending", problem, taken)
     raise problem
+
+
+def _put_off(ledger: _Ledger, problem: Misconfigured, taken: int) -> Sent:
+    """Nothing is wrong with the reply: it waits for its key, longer each time, and not for ever."""
+    log.count("RefusedAccess")
+    now, waited = ledger.now, ledger.now - ledger.sending.reply.since
+    if waited >= LONGEST_PUT_OFF:
+        if not ledger.end("failed", problem, taken):
+            return Sent("overtaken", taken)
+        log.count("FailedSend")
+        return Sent("failed", taken)
+    again = now + min(max(waited, GRACE), _LONGEST_PAUSE)
+    return Sent("pending", taken, again) if ledger.put_off(problem, again) else Sent("overtaken", taken)
 
 
 def _comes_again(ledger: _Ledger, problem: ParlourError) -> bool:

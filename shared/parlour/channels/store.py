@@ -17,6 +17,7 @@ class Reply:
     """An outbox row with what sending it needs.
 
     sent_by   the sender that tried it last; heard_at: when the user last wrote on this channel
+    since     when it was written, or a person last ordered it
     settings  the binding's, of the channel; secret: where the provider's key is kept
     """
 
@@ -29,6 +30,7 @@ class Reply:
     sent_by: UUID | None
     recipient: str
     channel: str
+    since: datetime
     text: str
     heard_at: datetime | None
     settings: JsonObject | None
@@ -69,7 +71,8 @@ class Delivery:
 
 @dataclass(frozen=True, slots=True)
 class StuckSend:
-    """A reply that waits for a person: `unknown` (it may have arrived) or `held` (the channel takes no free text).
+    """A reply that waits for a person: `unknown` (it may have arrived), `held` (the channel takes no free text), or one
+    that `failed` and may be sent again.
 
     turn_id is the turn that it answers; problem says what is known of why.
     """
@@ -87,7 +90,7 @@ class StuckSend:
 
 @dataclass(frozen=True, slots=True)
 class RowState:
-    """Where a row is, how often it was tried, and the clearance of its binding."""
+    """Where a row is, how often it was tried, and the clearance that seeing it needs."""
 
     session_id: UUID
     state: str
@@ -176,6 +179,12 @@ def end(
     return bool(tx.value(SQL["end"], taken=taken, **values) == state)
 
 
+def put_off(tx: Transaction, reply: Reply, problem: str, sender: UUID, now: datetime, due_at: datetime) -> bool:
+    """Whether the row was still this sender's; `reply.attempts` is how often it was tried before this."""
+    values = {"outbox_id": reply.id, "attempts": reply.attempts, "problem": problem, "sender": sender, "now": now}
+    return tx.run(SQL["put_off"], due_at=due_at, **values) > 0
+
+
 def status(tx: Transaction, provider_message_id: str, news: News, movable: Sequence[str]) -> bool:
     values = {"state": news.state, "movable": list(movable), "problem": news.problem, "now": news.at}
     return tx.run(SQL["status"], provider_message_id=provider_message_id, **values) > 0
@@ -204,6 +213,14 @@ def resolve_arrived(tx: Transaction, outbox_id: UUID, by: str, now: datetime, du
 
 def resolve_again(tx: Transaction, outbox_id: UUID, by: str, now: datetime, due_at: datetime) -> bool:
     return tx.run(SQL["resolve_again"], outbox_id=outbox_id, by=by, now=now, due_at=due_at) > 0
+
+
+def failed(tx: Transaction, clearance: int, since: datetime, most: int) -> list[StuckSend]:
+    return tx.all(SQL["failed"], StuckSend, clearance=clearance, since=since, most=most)
+
+
+def redrive(tx: Transaction, outbox_id: UUID, by: str, now: datetime, due_at: datetime) -> bool:
+    return tx.run(SQL["redrive"], outbox_id=outbox_id, by=by, now=now, due_at=due_at) > 0
 
 
 def resolve_dismissed(tx: Transaction, outbox_id: UUID, by: str, now: datetime) -> bool:

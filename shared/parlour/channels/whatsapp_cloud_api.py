@@ -28,6 +28,7 @@ _NOT_ADMITTED = frozenset({0, 3, 10, 33, 190, *range(200, 300), 131005, 133010})
 """The token has expired or may not do this, or the number is none of ours any more: somebody has to mend that, and
 until then every reply waits."""
 
+_TOKEN_REFUSED = frozenset({0, 3, 190})
 _OUTSIDE_THE_WINDOW = 131047
 _LONGEST_REASON = 200
 
@@ -53,6 +54,13 @@ class WhatsAppCloudProvider:
         except httpx2.RequestError as error:
             raise DeliveryUnknown("Meta did not answer after the message was sent") from error
         return _taken(response)
+
+
+def is_not_admitted(answer: JsonObject) -> bool:
+    """Whether Meta's answer says that it is the token which has to be mended: about a file, 33 and 10 may mean that
+    it is not there, or another number's."""
+    error = answer.get("error")
+    return isinstance(error, dict) and error.get("code") in _TOKEN_REFUSED
 
 
 def _body(outgoing: Outgoing) -> JsonObject:

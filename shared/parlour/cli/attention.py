@@ -21,6 +21,7 @@ _SHOWN = 120
 
 _LISTS = ("tool_calls", "sends", "turns")
 _PATHS = {"tool_calls": "tool-calls", "sends": "sends", "turns": "turns"}
+_FAILED = "v1/attention/failed-sends"
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="From `parlour attention`; its first or last 8 characters do.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the API's JSON instead.")]
@@ -83,17 +84,21 @@ def cancel(
 def redrive(
     context: typer.Context,
     turn: Annotated[str, typer.Option(metavar="ID", help="Answer this failed turn's messages now.")] = "",
+    reply: Annotated[str, typer.Option(metavar="ID", help="Send this failed reply after all.")] = "",
     every: Annotated[bool, typer.Option("--all", help="Answer every failed turn's messages now.")] = False,
     queue: Annotated[str, typer.Option(help="Move this queue's dead letters back (the operator's key only).")] = "",
     most: Annotated[int, typer.Option(min=1, max=300, help="How many dead letters at most.")] = 100,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
-    """Failed turns and dead letters: without an option they are shown, with one they are tried again."""
-    if sum(map(bool, (turn, every, queue))) > 1:
-        raise InvalidRequest("use one of --turn, --all and --queue")
+    """Failed turns and replies, dead letters: without an option they are shown, with one they are tried again."""
+    if sum(map(bool, (turn, reply, every, queue))) > 1:
+        raise InvalidRequest("use one of --turn, --reply, --all and --queue")
     target = _target(context)
     if turn:
         terminal.line(_post(target, "turns", _one(_found(target), turn, ("turns",))[1], "redrive"))
+    elif reply:
+        one = _one(target.call("GET", _FAILED), reply, ("sends",))[1]
+        terminal.line(drawing.plain(target.call("POST", f"{_FAILED}/{one['id']}/redrive")["message"]))
     elif every:
         _redrive_all(target, yes=yes)
     elif queue:
@@ -141,6 +146,8 @@ def _redrive_queue(target: Target, queue: str, most: int, *, yes: bool) -> None:
 def _show_redrivable(target: Target) -> None:
     turns = _found(target)["turns"]
     parts = [*_section("Failed turns", _turns(turns))] if turns else [Text("no turn failed and was left")]
+    if failed := target.call("GET", _FAILED)["sends"]:
+        parts += _section("Replies that failed: `--reply`", _sends(failed))
     try:
         waiting = target.call("GET", "v1/operations/dead-letters")["dead_letters"]
     except Forbidden:

@@ -9,6 +9,7 @@
     │   ├── ObjectsUnavailable
     │   ├── SecretUnavailable
     │   ├── ProviderUnavailable       a model or channel provider timed out, was busy or cut the line
+    │   ├── AccessRefused             a provider refuses the tenant's key: the work waits, while somebody mends it
     │   ├── LeaseHeld                 another worker is at it: a session's turn, or a long tool call
     │   └── AnswersLater              a tool took the call and will call back
     ├── ModelError                    the model: told as {ok: false, code, retryable} and may try again
@@ -111,6 +112,12 @@ class ProviderUnavailable(RetryError):
     """The provider timed out, was busy or broke off; the call may be tried again."""
 
     code = "provider_unavailable"
+
+
+class AccessRefused(RetryError):
+    """The provider refuses this tenant's key: renew it in the secret store. Until then the work waits."""
+
+    code = "access_refused"
 
 
 class LeaseHeld(RetryError):

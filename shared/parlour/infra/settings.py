@@ -72,6 +72,7 @@ class InboundSettings(Settings):
 class ReceiverSettings(WakeSettings):
     """Intake queue to stored message; media to the bucket."""
 
+    intake_queue_url: str
     media_bucket: str
     whatsapp_base_url: str = Field(default="https://graph.facebook.com")
 
@@ -89,6 +90,7 @@ class OrchestratorSettings(DatabaseSettings, EmbeddingSettings, ToolSettings, Sp
 class OutboundSettings(DatabaseSettings):
     """The way out to channel providers."""
 
+    wakeups_queue_url: str
     gupshup_base_url: str = Field(default="https://api.gupshup.io")
     whatsapp_base_url: str = Field(default="https://graph.facebook.com")
 

@@ -241,6 +241,54 @@ def test_a_reply_that_is_dismissed_stays_unsent(
     assert listed(client)["counts"]["total"] == 0
 
 
+def test_a_failed_reply_is_sent_after_all_and_who_said_so_is_kept(
+    client: TestClient, acme: str, trouble: Trouble, queues: Queues
+) -> None:
+    failed, others = trouble.send("failed"), [trouble.send(state) for state in ("unknown", "held", "sent", "pending")]
+    trouble.rows("UPDATE outbox SET attempts = 7 RETURNING id")
+    headers, path = operator(acme), "/v1/attention/failed-sends"
+    assert [one["id"] for one in client.get(path, headers=headers).json()["sends"]] == [str(failed)]
+    assert client.get(path, headers=key(client, acme)).status_code == 403
+    assert client.post(f"{path}/{failed}/redrive", headers=key(client, acme, "viewer")).status_code == 403
+
+    answer = client.post(f"{path}/{failed}/redrive", headers=headers)
+    assert answer.json() == {"message": "It is sent again now.", "woken": True}
+    assert [message.body["outbox_id"] for message in queues.outbox.messages] == [str(failed)]
+    assert trouble.rows(f"SELECT state, attempts, resolved_by FROM outbox WHERE id = '{failed}'") == [
+        ("pending", 0, "operator")
+    ]
+    assert trouble.rows(f"SELECT id FROM work_due WHERE id = '{failed}'") == [(failed,)]
+    audited = trouble.rows("SELECT target FROM audit_log WHERE action = 'send.redriven'")
+    assert audited == [(f"outbox:{failed}",)]
+    for other in (failed, *others):
+        assert client.post(f"{path}/{other}/redrive", headers=headers).status_code == 409
+    assert client.post(f"{path}/{uuid4()}/redrive", headers=headers).status_code == 404
+
+
+@pytest.mark.parametrize("table", ["users", "bindings"])
+def test_a_failed_reply_of_more_clearance_is_neither_listed_nor_sent(
+    client: TestClient, acme: str, trouble: Trouble, queues: Queues, table: str
+) -> None:
+    failed, path = trouble.send("failed"), "/v1/attention/failed-sends"
+    trouble.rows(f"UPDATE {table} SET clearance = 3 RETURNING id")
+    headers = key(client, acme, "admin")
+    assert client.get(path, headers=headers).json()["sends"] == []
+    assert client.post(f"{path}/{failed}/redrive", headers=headers).status_code == 404
+    assert queues.outbox.messages == []
+
+
+def test_a_reply_that_somebody_let_be_is_not_redriven(
+    client: TestClient, acme: str, trouble: Trouble, settle: Settle, clock: Time
+) -> None:
+    dull, failed = trouble.send("held"), trouble.send("failed")
+    assert settle("sends", dull, "dismiss").status_code == 200
+    headers, path = operator(acme), "/v1/attention/failed-sends"
+    assert client.post(f"{path}/{dull}/redrive", headers=headers).status_code == 409
+    assert client.post(f"{path}/{failed}/redrive", headers=headers).status_code == 200
+    trouble.rows(f"UPDATE outbox SET state = 'failed', status_at = now() WHERE id = '{failed}' RETURNING id")
+    assert [one["id"] for one in client.get(path, headers=headers).json()["sends"]] == [str(failed)], "failed anew"
+
+
 def test_a_failed_turn_is_answered_after_all(client: TestClient, trouble: Trouble, settle: Settle, queue: Sent) -> None:
     turn = trouble.turn()
     assert settle("turns", turn, "redrive").json() == {"message": "It is answered now.", "woken": True}

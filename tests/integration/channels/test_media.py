@@ -12,9 +12,9 @@ import httpx2
 import pytest
 from moto import mock_aws
 
-from parlour.channels.media import LARGEST_BYTES, PATIENCE, MediaKeeper
+from parlour.channels.media import LARGEST_BYTES, LONGEST_PUT_OFF, PATIENCE, MediaKeeper
 from parlour.channels.sniff import kind_of
-from parlour.infra.errors import ObjectsUnavailable, ProviderUnavailable
+from parlour.infra.errors import AccessRefused, ObjectsUnavailable, ProviderUnavailable
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.objects import S3Objects
 from parlour.infra.postgres import jsonb
@@ -163,6 +163,39 @@ def test_what_passes_is_tried_again_for_a_while_and_then_told(desk: Desk, object
     assert "refused" not in noted(desk, message_id)
     assert not keep(desk, objects, message_id, answer, later=PATIENCE)
     assert noted(desk, message_id)["refused"] == "unavailable"
+
+
+EXPIRED = b'{"error": {"message": "Session has expired", "type": "OAuthException", "code": 190}}'
+
+
+@pytest.mark.parametrize("answer", [lambda _: gives(b"", 401), lambda _: gives(EXPIRED, 400)])
+def test_a_refused_token_puts_a_file_off_for_a_day_and_loses_none(
+    desk: Desk, objects: S3Objects, answer: Answer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    message_id, lost = (message(desk, CLOUD, "whatsapp_cloud") for _ in range(2))
+
+    pauses = []
+    for hours in (0.0, 0.2, 1.0, 23.0):
+        with pytest.raises(AccessRefused) as caught:
+            keep(desk, objects, message_id, answer, later=timedelta(hours=hours))
+        pauses.append(caught.value.after)
+    assert pauses == [300, 720, 3600, 6 * 3600]
+    assert "refused" not in noted(desk, message_id)
+    assert capsys.readouterr().out.count("RefusedAccess") >= 1
+
+    def mended(request: httpx2.Request) -> httpx2.Response:
+        return gives(b'{"url": "%s"}' % LOOKASIDE.encode() if request.url.host == "graph.facebook.com" else PNG)
+
+    assert keep(desk, objects, message_id, mended, later=timedelta(hours=23))
+    assert not keep(desk, objects, lost, answer, later=LONGEST_PUT_OFF)
+    assert noted(desk, lost)["refused"] == "access_refused"
+
+
+def test_a_file_that_is_gone_is_no_matter_of_the_token(desk: Desk, objects: S3Objects) -> None:
+    gone = message(desk, CLOUD, "whatsapp_cloud")
+    answer = b'{"error": {"message": "Unsupported get request", "code": 100}}'
+    assert not keep(desk, objects, gone, lambda _: gives(answer, 400))
+    assert noted(desk, gone)["refused"] == "not_found"
 
 
 def test_a_store_that_is_away_passes_too(desk: Desk, objects: S3Objects) -> None:

@@ -2,14 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 import psycopg
 import pytest
 
 from parlour.channels import store
-from parlour.channels.send import MOST_ATTEMPTS, Outgoing, Sent, send
+from parlour.channels.send import LONGEST_PUT_OFF, MOST_ATTEMPTS, Outgoing, Sent, send
 from parlour.infra.errors import (
     DatabaseUnavailable,
     DeliveryUnknown,
@@ -190,15 +190,61 @@ def test_a_refusal_and_a_lost_answer_are_final(desk: Desk, phone: Phone, problem
     assert desk.delivery(outbox_id).problem == f"{problem.code}: {problem}"
 
 
-@pytest.mark.parametrize("problem", [SecretUnavailable(), Misconfigured("secret parlour/gupshup is missing")])
-def test_a_key_that_cannot_be_read_leaves_the_reply_pending(desk: Desk, phone: Phone, problem: ParlourError) -> None:
+def test_a_key_that_cannot_be_read_leaves_the_reply_pending(desk: Desk, phone: Phone) -> None:
     outbox_id = desk.reply("Poured on Tuesday.")
-    phone.trouble = {0: problem}
+    phone.trouble = {0: SecretUnavailable()}
 
-    with pytest.raises(type(problem)):
+    with pytest.raises(SecretUnavailable):
         sending(desk, phone, outbox_id)
     assert desk.delivery(outbox_id).state == "pending"
     assert sending(desk, phone, outbox_id) == Sent("sent", 1)
+
+
+REFUSED = Misconfigured("Meta answered 401: 190 the token has expired")
+
+
+def test_a_refused_key_takes_no_try_away_and_the_reply_is_due_later_each_time(
+    desk: Desk, phone: Phone, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outbox_id = desk.reply("Poured on Tuesday.")
+    phone.trouble = dict.fromkeys(range(2 * MOST_ATTEMPTS), REFUSED)
+    now, pauses = desk.now, list[float]()
+    for _ in range(2 * MOST_ATTEMPTS):
+        sent = sending(desk, phone, outbox_id, now)
+        assert sent.again
+        assert desk.rows("SELECT due_at FROM work_due WHERE kind = 'outbox'") == [(sent.again,)]
+        pauses.append((sent.again - now).total_seconds() / 60)
+        now = sent.again
+
+    delivery = desk.delivery(outbox_id)
+    assert (delivery.state, delivery.attempts, delivery.problem) == ("pending", 0, f"misconfigured: {REFUSED}")
+    assert pauses[:6] == [5, 5, 10, 20, 40, 60]
+    assert capsys.readouterr().out.count("RefusedAccess") >= 1
+    phone.trouble = {phone.asked: ProviderUnavailable()}
+    with pytest.raises(ProviderUnavailable):
+        sending(desk, phone, outbox_id, now)
+    assert sending(desk, phone, outbox_id, now) == Sent("sent", 1)
+
+
+def test_a_key_that_nobody_mends_for_a_day_fails_the_reply_and_says_why(desk: Desk, phone: Phone) -> None:
+    outbox_id = desk.reply("Poured on Tuesday.")
+    later = desk.now + LONGEST_PUT_OFF
+    desk.hear(later)
+    phone.trouble = {0: REFUSED, 1: REFUSED}
+
+    assert sending(desk, phone, outbox_id, later - timedelta(seconds=1)).state == "pending"
+    assert sending(desk, phone, outbox_id, later) == Sent("failed", 0)
+    assert desk.delivery(outbox_id).problem == f"misconfigured: {REFUSED}"
+    assert desk.rows("SELECT id FROM work_due WHERE kind = 'outbox'") == []
+
+
+def test_a_key_that_is_refused_between_parts_takes_no_part_back(desk: Desk, phone: Phone) -> None:
+    outbox_id = desk.reply(LONG)
+    phone.trouble = {1: REFUSED}
+
+    assert sending(desk, phone, outbox_id).parts == 1
+    assert sending(desk, phone, outbox_id) == Sent("sent", 3)
+    assert len(phone.received) == 3
 
 
 @pytest.mark.parametrize(

@@ -119,6 +119,22 @@ def test_one_turn_is_redriven(parlour: Parlour, trouble: Trouble, queue: Sent, c
     assert parlour("redrive", "--turn", str(turn)[-8:]) == 1
 
 
+def test_a_failed_reply_is_listed_and_sent_after_all(
+    parlour: Parlour, trouble: Trouble, queues: Queues, capsys: Output
+) -> None:
+    failed, unknown = trouble.send("failed"), trouble.send()
+    assert parlour("redrive") == 0
+    told = capsys.readouterr().out
+    assert str(failed) in told
+    assert str(unknown) not in told
+    assert parlour("redrive", "--reply", str(failed)[-8:]) == 0
+    assert capsys.readouterr().out == "It is sent again now.\n"
+    assert len(queues.outbox.messages) == 1
+    assert parlour("redrive", "--reply", str(failed)[-8:]) == 1
+    assert parlour("redrive", "--reply", str(unknown)) == 1, "that one may have arrived"
+    assert parlour("redrive", "--reply", str(failed), "--all") == 2
+
+
 def test_all_turns_are_redriven_once_somebody_agreed(
     parlour: Parlour, trouble: Trouble, queue: Sent, says: Callable[[str], None], capsys: Output
 ) -> None:

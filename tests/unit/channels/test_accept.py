@@ -14,6 +14,7 @@ from local import gupshup, meta
 from parlour.channels.accept import Accepted, Webhook, WebhookTokens, accept, read, serve
 from parlour.channels.envelope import Envelope
 from parlour.infra.errors import MalformedPayload, Misconfigured, QueueUnavailable
+from parlour.infra.jsonable import Json
 from parlour.infra.queues import QueueMessage, SqsQueue
 
 NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
@@ -219,6 +220,18 @@ class TestMeta:
     ) -> None:
         assert accept(self.signed(secret, header=header), self.TOKENS, queue, NOW) == Accepted(200, "", 2)
         assert len({message.group for message in queue.messages}) == 2
+
+    def test_a_webhook_of_twenty_thousand_statuses_takes_the_queue_few_calls(self, sqs_queue: tuple[Any, str]) -> None:
+        told = meta.status(phone_number_id="1", kind="read", message_id="m", to="", callback="", now=NOW)
+        statuses: list[Json] = [{"id": f"m{number}", "status": "read"} for number in range(20_000)]
+        body = meta.encode(meta.webhook({**told, "statuses": statuses}))
+        calls: list[str] = []
+        client, url = sqs_queue
+        client.meta.events.register("before-call.sqs.SendMessageBatch", lambda **_: calls.append("call"))
+        signed = Webhook("POST", "/webhooks/whatsapp", {meta.SIGNATURE: meta.sign(body, self.SECRETS[0])}, body)
+
+        assert accept(signed, self.TOKENS, SqsQueue(client, url), NOW) == Accepted(200, "", 20_000)
+        assert len(calls) <= 40
 
     def test_a_body_that_came_as_base64_is_checked_as_the_bytes_it_was(self, queue: Kept) -> None:
         event = {

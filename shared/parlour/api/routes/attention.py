@@ -82,6 +82,26 @@ def settle_send(outbox_id: UUID, said: SendSettled, caller: Admin) -> JsonObject
     )
 
 
+@router.get("/attention/failed-sends")
+def show_failed_sends(caller: Viewer) -> JsonObject:
+    """The replies of the last week that failed, latest first; they may be sent after all, but nothing waits for it."""
+    with caller.transaction() as tx:
+        found = outbox.failed(caller.principal, tx, caller.now, _MOST + 1)
+    return {"sends": [_send(one) for one in found[:_MOST]], "more": len(found) > _MOST}
+
+
+@router.post("/attention/failed-sends/{outbox_id}/redrive")
+def redrive_send(outbox_id: UUID, caller: Admin) -> JsonObject:
+    """A reply that failed is sent after all, once what was in its way is mended."""
+    who, queue = caller.principal, caller.services.outbox
+    with caller.transaction() as tx:
+        unsent = outbox.redrive(who, tx, outbox_id, caller.now)
+        _note(caller, tx, "send.redriven", f"outbox:{outbox_id}")
+    once = f"{unsent.id}:redriven:{caller.now.isoformat()}"
+    message = outbox.message(who.tenant_id, unsent.session_id, unsent.id, once)
+    return _settled("It is sent again now.", lambda: queue.send([message]))
+
+
 @router.post("/attention/turns/{turn_id}")
 def settle_turn(turn_id: UUID, said: TurnSettled, caller: Admin) -> JsonObject:
     """The turn goes on from what it has done, and is answered; or it stays unanswered."""
