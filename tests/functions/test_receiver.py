@@ -14,7 +14,7 @@ from parlour.bootstrap.receiver import build_receiver
 from parlour.channels.media import MediaKeeper
 from parlour.infra.errors import AccessRefused
 from parlour.infra.settings import ReceiverSettings
-from tests.desk import PHONE, Desk
+from tests.desk import PHONE, Desk, says
 from tests.functions.deployed import CONTEXT, Handler, batch, failed, give, load_handler, store_database_secret
 from tests.functions.providers import Provider, provider
 
@@ -64,6 +64,16 @@ def woken(name: str) -> int:
     url = sqs.get_queue_url(QueueName=f"{name}.fifo")["QueueUrl"]
     got = sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages", [])
     return len(got)
+
+
+def test_news_of_an_early_part_wake_the_sender_of_the_rest(handler: Handler, desk: Desk) -> None:
+    desk.write("How wide is the crack?")
+    desk.model.script = [says("0.35 mm.")]
+    desk.run()
+    ((outbox_id,),) = desk.rows("UPDATE outbox SET state = 'unknown', parts = 2 RETURNING id")
+    news = envelope(7, kind="status", text="", status="delivered", metadata={"callback": f"{outbox_id}:1"})
+    assert failed(handler(batch(news), CONTEXT)) == []
+    assert (desk.rows("SELECT state FROM outbox"), woken("outbox")) == ([("pending",)], 1)
 
 
 def test_a_batch_is_stored_in_order_and_wakes_the_messaging_queue(handler: Handler, desk: Desk) -> None:

@@ -26,6 +26,7 @@ def build_receiver() -> Work[JsonObject]:
     store = database(settings, secrets)
     media = MediaKeeper(wire.connect(), clients.objects(settings.media_bucket), secrets, settings.whatsapp_base_url)
     waiting = clients.queue(settings.intake_queue_url)
+    outbox = clients.queue(settings.outbox_queue_url)
     turns = {
         "whatsapp": clients.queue(settings.turns_messaging_queue_url),
         "web": clients.queue(settings.turns_web_queue_url),
@@ -46,6 +47,6 @@ def build_receiver() -> Work[JsonObject]:
                     raise
                 waiting.send([intake.apart(envelope)])
 
-        receive(store, turns[envelope.channel], envelope, now, uuid7, keep_file)
+        receive(store, turns[envelope.channel], envelope, now, uuid7, keep_file, lambda rest: outbox.send([rest]))
 
     return limited(store, settings, receiver)

@@ -68,7 +68,7 @@ SELECT state FROM moved;
 -- What we gave along with a part came back from the provider: the part was taken, under this id, whatever its sender
 -- found out. The last part makes the row sent. After an earlier one the next is sent, if the row was given up
 -- (unknown) and this is good news; that is due now. Bad news of an earlier try says nothing of the one that somebody
--- has ordered since.
+-- has ordered since. A row that was moved before, and is due since, is told again: nobody may have been woken.
 WITH part AS (
     INSERT INTO outbox_parts (tenant_id, outbox_id, number, provider_message_id, sent_at)
     SELECT current_tenant(), o.id, %(number)s, %(provider_message_id)s, %(now)s
@@ -85,7 +85,7 @@ WITH part AS (
      WHERE id = %(outbox_id)s AND state IN ('pending', 'sending', 'unknown', 'failed')
        AND (%(is_good)s OR resolved_at IS NULL)
        AND parts_sent = %(number)s - 1 AND %(number)s <= parts
-    RETURNING id, state
+    RETURNING id, session_id, state
 ), settled AS (
     DELETE FROM work_due w USING moved
      WHERE w.tenant_id = current_tenant() AND w.kind = 'outbox' AND w.id = moved.id AND moved.state = 'sent'
@@ -94,7 +94,12 @@ WITH part AS (
     SELECT current_tenant(), 'outbox', id, %(now)s FROM moved WHERE state = 'pending'
     ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = EXCLUDED.due_at
 )
-SELECT state FROM moved;
+SELECT session_id, state, true AS is_new FROM moved
+UNION ALL
+SELECT o.session_id, o.state, false
+  FROM outbox o JOIN work_due w ON w.tenant_id = current_tenant() AND w.kind = 'outbox' AND w.id = o.id
+ WHERE o.id = %(outbox_id)s AND o.state = 'pending' AND o.parts_sent = %(number)s AND w.due_at <= %(now)s
+   AND NOT EXISTS (SELECT FROM moved);
 
 -- name: end
 -- A try that did not send everything: back to pending, failed, held, or unknown, and why. Only whoever made the row

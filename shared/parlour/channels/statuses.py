@@ -6,15 +6,16 @@ what the other has written, because both look only after they have committed.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from uuid import UUID
 
-from parlour.channels import store
+from parlour.channels import outbox, store
 from parlour.channels.envelope import Envelope, Status
-from parlour.channels.store import News
+from parlour.channels.store import Confirmed, News
 from parlour.infra import log
 from parlour.infra.postgres import Database, Transaction
+from parlour.infra.queues import QueueMessage
 from parlour.principal import Principal
 
 _MOVES: dict[str, tuple[str, ...]] = {
@@ -38,22 +39,33 @@ def callback(outbox_id: UUID, number: int) -> str:
     return f"{outbox_id}:{number}"
 
 
-def take(principal: Principal, database: Database, envelope: Envelope, now: datetime) -> bool:
+def take(
+    principal: Principal,
+    database: Database,
+    envelope: Envelope,
+    now: datetime,
+    wake: Callable[[QueueMessage], object] = lambda _message: None,
+) -> bool:
     """Move the reply that a status envelope is about; whether that changed anything.
 
     False for an id that is not ours, for news that come late or twice, and for what `sent` covers already.
-    A status that carries our callback settles its part even when nobody ever learnt the part's id.
+    A status that carries our callback settles its part even when nobody ever learnt the part's id. If there is more
+    to send after it, `wake` puts that on the queue, once it is committed: the sweep may be a day away. When that
+    raises, the envelope comes again, and so does the wake-up.
     """
     about, named = envelope.provider_message_id, _named(str(envelope.metadata.get("callback", "")))
     news = _news(envelope.status, str(envelope.metadata.get("code", "")), envelope.problem, now)
 
-    def record(tx: Transaction) -> tuple[bool, bool]:
-        confirmed = _confirm(tx, named, about, news, now) if named else False
+    def record(tx: Transaction) -> tuple[bool, bool, Confirmed | None]:
+        confirmed = _confirm(tx, named, about, news, now) if named else None
         moved = _move(tx, about, news)
         kept = not (moved or confirmed) and news.state in _MOVES and store.keep_early(tx, about, news)
-        return moved or confirmed, kept
+        return moved or (confirmed is not None and confirmed.is_new), kept, confirmed
 
-    changed, kept = database.run(principal, record)
+    changed, kept, confirmed = database.run(principal, record)
+    if named and confirmed and confirmed.state == "pending":
+        once = f"{named[0]}:confirmed:{named[1]}"
+        wake(outbox.message(principal.tenant_id, confirmed.session_id, named[0], once))
     if kept:
         changed = consult(principal, database, [about])
     if changed and news.state in {"failed", "held"}:
@@ -88,13 +100,15 @@ def _move(tx: Transaction, provider_message_id: str, news: News) -> bool:
     return bool(movable) and store.status(tx, provider_message_id, news, movable or ())
 
 
-def _confirm(tx: Transaction, named: tuple[UUID, int], provider_message_id: str, news: News, now: datetime) -> bool:
+def _confirm(
+    tx: Transaction, named: tuple[UUID, int], provider_message_id: str, news: News, now: datetime
+) -> Confirmed | None:
     outbox_id, number = named
     is_good = news.state not in {"failed", "held"}
-    state = store.part_confirmed(tx, outbox_id, number, provider_message_id, now, is_good=is_good)
-    if state:
-        log.info("send_confirmed", outbox_id=outbox_id, part=number, state=state)
-    return state is not None
+    confirmed = store.part_confirmed(tx, outbox_id, number, provider_message_id, now, is_good=is_good)
+    if confirmed and confirmed.is_new:
+        log.info("send_confirmed", outbox_id=outbox_id, part=number, state=confirmed.state)
+    return confirmed
 
 
 def _named(callback: str) -> tuple[UUID, int] | None:

@@ -48,6 +48,15 @@ class Unsent:
 
 
 @dataclass(frozen=True, slots=True)
+class Confirmed:
+    """A reply of which a part was confirmed: where it is; `is_new` unless it has been there since an earlier word."""
+
+    session_id: UUID
+    state: str
+    is_new: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Lying:
     """A reply that is not sent yet: its session, and since when it waits."""
 
@@ -164,11 +173,10 @@ def part_taken(
 
 def part_confirmed(
     tx: Transaction, outbox_id: UUID, number: int, provider_message_id: str, now: datetime, *, is_good: bool
-) -> str | None:
-    """Where that moved the row; None when it changed nothing."""
+) -> Confirmed | None:
+    """Where that moved the row, now or before; None when it changed nothing."""
     values = {"outbox_id": outbox_id, "number": number, "provider_message_id": provider_message_id, "now": now}
-    found: str | None = tx.value(SQL["part_confirmed"], is_good=is_good, **values)
-    return found
+    return tx.first(SQL["part_confirmed"], Confirmed, is_good=is_good, **values)
 
 
 def end(

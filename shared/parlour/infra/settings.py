@@ -73,6 +73,7 @@ class ReceiverSettings(WakeSettings):
     """Intake queue to stored message; media to the bucket."""
 
     intake_queue_url: str
+    outbox_queue_url: str
     media_bucket: str
     whatsapp_base_url: str = Field(default="https://graph.facebook.com")
 

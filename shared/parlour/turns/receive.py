@@ -56,11 +56,12 @@ def receive(
     now: datetime,
     new_id: NewId,
     keep_file: KeepFile = lambda _principal, _message_id: None,
+    send_on: Callable[[QueueMessage], object] = lambda _message: None,
 ) -> Outcome:
     """Store what a provider delivered, in one transaction as its tenant, then wake the session's turn.
 
     What came beside text is kept after that, so that it holds nothing up; when that raises, the message comes again
-    as a duplicate, and only the file is seen to.
+    as a duplicate, and only the file is seen to. `send_on` wakes the sender of a reply that a status settled in part.
 
     A number that no active binding answers is acknowledged and counted: refusing it would only make the provider
     send it again and, in the end, disable the webhook. RetryError when the database or the queue is away; the
@@ -70,7 +71,7 @@ def receive(
     if route is None or route.binding_id is None:
         return _unknown_number(envelope)
     if envelope.kind == "status":
-        return _status(database, route, envelope, now)
+        return _status(database, route, envelope, now, send_on)
     stored = database.run(system(route.tenant_id), partial(_arrived, envelope, route.binding_id, now, new_id))
     if stored is None:
         return _unknown_number(envelope)
@@ -147,8 +148,10 @@ def _unknown_number(envelope: Envelope) -> Outcome:
     return "unknown_number"
 
 
-def _status(database: Database, route: Route, envelope: Envelope, now: datetime) -> Outcome:
-    known = statuses.take(system(route.tenant_id), database, envelope, now)
+def _status(
+    database: Database, route: Route, envelope: Envelope, now: datetime, send_on: Callable[[QueueMessage], object]
+) -> Outcome:
+    known = statuses.take(system(route.tenant_id), database, envelope, now, send_on)
     log.info("status_received", tenant_id=route.tenant_id, status=envelope.status, known=known)
     return "status"
 

@@ -321,7 +321,7 @@ def test_a_queue_that_is_away_delays_a_decision_and_loses_none(
     for answer in answers:
         assert answer.status_code == 200
         assert answer.json()["woken"] is False
-        assert "within a few minutes" in answer.json()["message"]
+        assert "where the database pauses within a day" in answer.json()["message"]
     assert listed(client)["counts"]["total"] == 0
     due = {kind for (kind,) in trouble.rows("SELECT kind FROM work_due")}
     assert due == {"session", "tool_call", "outbox"}, "the sweep finds all of it"

@@ -1,5 +1,6 @@
 """What the provider's news do for sends: settle the unknown, wait for the late, hold what no window takes."""
 
+from collections.abc import Callable
 from datetime import timedelta
 from uuid import UUID
 
@@ -9,8 +10,17 @@ from parlour.channels import outbox, statuses, store
 from parlour.channels.envelope import Envelope, Status
 from parlour.channels.outgoing import Template
 from parlour.channels.send import Sent, send
-from parlour.infra.errors import Conflict, DeliveryUnknown, Forbidden, NotFound, ProviderRejected, WindowClosed
+from parlour.infra.errors import (
+    Conflict,
+    DeliveryUnknown,
+    Forbidden,
+    NotFound,
+    ProviderRejected,
+    QueueUnavailable,
+    WindowClosed,
+)
 from parlour.infra.jsonable import JsonObject
+from parlour.infra.queues import QueueMessage
 from parlour.principal import Principal
 from tests.integration.channels.conftest import WHATSAPP, Desk
 from tests.integration.channels.test_send import LONG, Killed, Phone, phone, sending
@@ -20,12 +30,18 @@ __all__ = ["phone"]
 CLOUD: JsonObject = {"provider": "whatsapp_cloud", "phone_number_id": "106540352242922", "api_key": "gupshup"}
 
 
-def told(desk: Desk, provider_id: str, status: Status, **metadata: str) -> bool:
+def told(
+    desk: Desk,
+    provider_id: str,
+    status: Status,
+    wake: Callable[[QueueMessage], object] = lambda _: None,
+    **metadata: str,
+) -> bool:
     later = desk.now + timedelta(seconds=9)
     envelope = Envelope(
         "whatsapp", "whatsapp_cloud", "whatsapp:1", "", provider_id, "status", "", None, status, later, {**metadata}
     )
-    return statuses.take(desk.principal, desk.database, envelope, later)
+    return statuses.take(desk.principal, desk.database, envelope, later, wake)
 
 
 def unknown(desk: Desk, phone: Phone, text: str = "Poured on Tuesday.") -> UUID:
@@ -82,6 +98,38 @@ def test_after_an_early_part_is_confirmed_the_rest_is_sent_once(desk: Desk, phon
     assert (desk.delivery(outbox_id).state, due(desk)) == ("pending", [(outbox_id,)])
     assert sending(desk, phone, outbox_id) == Sent("sent", 3)
     assert [outgoing.callback for outgoing in phone.received] == [f"{outbox_id}:2", f"{outbox_id}:3"]
+
+
+def test_whoever_confirms_an_early_part_wakes_the_sender_of_the_rest(desk: Desk, phone: Phone) -> None:
+    """Where the database is to pause, the sweep comes once a day only."""
+    outbox_id = unknown(desk, phone, LONG)
+    woken: list[QueueMessage] = []
+
+    def away(_: QueueMessage) -> None:
+        raise QueueUnavailable
+
+    with pytest.raises(QueueUnavailable):
+        told(desk, "wamid.7", "sent", away, callback=f"{outbox_id}:1")
+    for _ in range(2):  # the envelope comes again, and again: the queue takes one of two alike
+        assert not told(desk, "wamid.7", "sent", woken.append, callback=f"{outbox_id}:1")
+    assert {message.deduplication for message in woken} == {f"{outbox_id}:confirmed:1"}
+    assert outbox.read_wake(woken[0].body) == (desk.principal.tenant_id, outbox_id)
+    assert sending(desk, phone, outbox_id) == Sent("sent", 3)
+    told(desk, "wamid.7", "delivered", woken.append, callback=f"{outbox_id}:1")
+    assert len(woken) == 2
+
+
+def test_a_part_confirmed_while_its_sender_is_at_it_wakes_nobody(desk: Desk, phone: Phone) -> None:
+    desk.configure({"whatsapp": CLOUD})
+    outbox_id = desk.reply(LONG)
+    woken: list[QueueMessage] = []
+
+    def meanwhile() -> None:
+        told(desk, "wamid.7", "sent", woken.append, callback=f"{outbox_id}:1")
+
+    phone.on_asked = meanwhile
+    sending(desk, phone, outbox_id)
+    assert woken == []
 
 
 def test_a_sender_that_comes_back_after_the_rest_was_sent_sends_nothing(desk: Desk, phone: Phone) -> None:

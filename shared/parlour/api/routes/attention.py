@@ -32,7 +32,10 @@ _DIGITS = 4
 _ALL = 100
 """Percent."""
 
-_LATER = "The queue does not answer just now: it is picked up by itself within a few minutes."
+_LATER = (
+    "The queue does not answer just now. It is picked up by itself: within minutes, or where the database pauses "
+    "within a day."
+)
 
 type Wake = Callable[[], None]
 """Sends to the queue that goes on from here, once the decision is committed. Raises QueueUnavailable."""
