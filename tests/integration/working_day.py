@@ -15,7 +15,14 @@ from parlour.channels import outbox
 from parlour.channels.envelope import Media
 from parlour.channels.media import MediaKeeper
 from parlour.channels.send import ChannelProvider, Outgoing, Sent, send
-from parlour.infra.errors import DatabaseUnavailable, DeliveryUnknown, LeaseHeld, ProviderRejected, SpendRefused
+from parlour.infra.errors import (
+    DatabaseUnavailable,
+    DeliveryUnknown,
+    LeaseHeld,
+    Misconfigured,
+    ProviderRejected,
+    SpendRefused,
+)
 from parlour.infra.ids import uuid7
 from parlour.models import costs, spend
 from parlour.packs import folder
@@ -72,6 +79,13 @@ class Refusing:
 
     def deliver(self, outgoing: Outgoing, /) -> str:
         raise ProviderRejected(f"not a number: {len(outgoing.recipient)} digits")
+
+
+class Locked:
+    """Refuses the tenant's key."""
+
+    def deliver(self, outgoing: Outgoing, /) -> str:
+        raise Misconfigured(f"the key was refused for {len(outgoing.recipient)} digits")
 
 
 def play(desk: Desk) -> None:
@@ -176,7 +190,18 @@ def conversation_on_whatsapp(desk: Desk) -> None:
     desk.run()
     with desk.database.transaction(principal) as tx:
         (waiting,) = outbox.unsent(tx, session_id=session)
+    assert sending(desk, Locked(), waiting.id).state == "pending"
     assert sending(desk, Refusing(), waiting.id).state == "failed"
+    with desk.database.transaction(desk.admin) as tx:
+        (one,) = outbox.failed(desk.admin, tx, desk.clock(), 10)
+        assert outbox.redrive(desk.admin, tx, one.id, desk.clock()).id == waiting.id
+    assert sending(desk, Phone(), waiting.id).state == "sent"
+    desk.write("And the hoist?", "hoist")
+    desk.model.script = [says("Nobody knows.")]
+    desk.run()
+    with desk.database.transaction(principal) as tx:
+        (left,) = outbox.unsent(tx, session_id=session)
+    assert sending(desk, Refusing(), left.id).state == "failed"
     a_photo_is_kept(desk)
     replies_that_need_a_person(desk, session)
 

@@ -167,12 +167,14 @@ SELECT id, session_id, attempts
 
 -- name: stuck
 -- The replies that a person has to see to, oldest first: of an unknown fate, or held because the channel takes no free
--- text any more; none of a binding of more clearance than the reader's.
+-- text any more; none of a binding, or to a person, of more clearance than the reader's.
 SELECT o.id, m.turn_id, o.session_id, o.state, o.channel, o.recipient, m.body AS text, o.problem, o.created_at
   FROM outbox o
   JOIN messages m ON m.tenant_id = o.tenant_id AND m.id = o.message_id
-  JOIN bindings b ON b.tenant_id = o.tenant_id AND b.id = o.binding_id AND b.clearance <= %(clearance)s
- WHERE o.state IN ('unknown', 'held')
+  JOIN bindings b ON b.tenant_id = o.tenant_id AND b.id = o.binding_id
+  JOIN sessions s ON s.tenant_id = o.tenant_id AND s.id = o.session_id
+  JOIN users u ON u.tenant_id = s.tenant_id AND u.id = s.user_id
+ WHERE o.state IN ('unknown', 'held') AND GREATEST(b.clearance, u.clearance) <= %(clearance)s
  ORDER BY o.created_at, o.id
  LIMIT %(most)s;
 

@@ -65,7 +65,8 @@ SELECT id FROM tool_calls WHERE turn_id = %(turn_id)s AND heavy AND state = 'res
 -- One call with the conversation it belongs to and for whom that is.
 SELECT c.id, c.turn_id, s.id AS session_id, c.name, c.arguments, c.writes, c.state, c.idempotency_key, c.result,
        c.code, c.run_token AS run, c.run_until, c.run_holder, c.cancelled_at, c.started_at, s.user_id,
-       COALESCE(u.clearance, b.clearance) AS clearance, b.clearance AS needs, s.lease_token AS fence
+       COALESCE(u.clearance, b.clearance) AS clearance,
+       GREATEST(b.clearance, u.clearance) AS needs, s.lease_token AS fence
   FROM tool_calls c
   JOIN turns t ON t.tenant_id = c.tenant_id AND t.id = c.turn_id
   JOIN sessions s ON s.tenant_id = t.tenant_id AND s.id = t.session_id
@@ -142,12 +143,15 @@ SELECT id FROM tool_calls WHERE id = %(id)s AND run_token = %(run)s AND cancelle
 
 -- name: unknown
 -- The calls of which nobody knows whether they were done, the oldest first; none that was asked for through a binding
--- of more clearance than the reader's.
+-- of more clearance than the reader's, or by somebody of more.
 SELECT c.id, c.turn_id, t.session_id, c.name, c.arguments, c.code, c.result, c.runs, c.started_at, c.finished_at
   FROM tool_calls c
   JOIN turns t ON t.tenant_id = c.tenant_id AND t.id = c.turn_id
-  JOIN bindings b ON b.tenant_id = t.tenant_id AND b.id = t.binding_id AND b.clearance <= %(clearance)s
- WHERE c.state = 'unknown' ORDER BY c.started_at, c.id LIMIT %(most)s;
+  JOIN bindings b ON b.tenant_id = t.tenant_id AND b.id = t.binding_id
+  JOIN sessions s ON s.tenant_id = t.tenant_id AND s.id = t.session_id
+  JOIN users u ON u.tenant_id = s.tenant_id AND u.id = s.user_id
+ WHERE c.state = 'unknown' AND GREATEST(b.clearance, u.clearance) <= %(clearance)s
+ ORDER BY c.started_at, c.id LIMIT %(most)s;
 
 -- name: resolve_done
 -- A person found out that the call was done. What the model was told until then is kept as the interim result.
