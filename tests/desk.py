@@ -13,7 +13,7 @@ from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import Json, JsonObject
 from parlour.infra.postgres import Database
 from parlour.infra.queues import QueueMessage
-from parlour.knowledge.tools import search_knowledge
+from parlour.knowledge.tools.search_knowledge import search_knowledge
 from parlour.models.request import Completed, ModelRequest, Part, TextDelta, Usage
 from parlour.packs import folder
 from parlour.packs.apply import apply

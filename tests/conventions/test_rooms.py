@@ -29,7 +29,7 @@ PURE = {
     "channels": {"envelope", "fields", "format", "gupshup", "outgoing", "sniff", "whatsapp_cloud"},
     "models": {"request", "route", "cap", "roles"},
     "tools": {"addresses", "answers", "callbacks", "definition", "doubt", "records", "result"},
-    "knowledge": {"chunks", "mail", "snapshots", "changes"},
+    "knowledge": {"text/chunks", "text/mail", "text/reading", "records/snapshots", "records/changes", "index/rows", "search/found"},
     "tenancy": {"roles", "visitor", "records", "persona", "labels", "tokens"},
     "turns": {"journal", "polite", "records", "timing"},
     "packs": {"format", "validate", "spelling"},

@@ -27,7 +27,7 @@ from tests.integration.working_day import play
 
 QUERIES = {
     query.name: query
-    for path in sorted(Path("shared/parlour").glob("*/queries.sql"))
+    for path in sorted(Path("shared/parlour").rglob("queries.sql"))
     for query in Queries(path).values()
 }
 
@@ -40,7 +40,7 @@ NAMES_THE_TENANT = {"infra.when_due"}
 
 
 ASKS_FOR_ONES_OWN = {
-    "knowledge.hold_tenant", "packs.lock_tenant", "packs.configuration", "tenancy.tenant", "tenancy.own_routes",
+    "index.hold_tenant", "packs.lock_tenant", "packs.configuration", "tenancy.tenant", "tenancy.own_routes",
     "tenancy.acts", "tenancy.versions", "models.spend_today", "models.own_cap",
     "models.spent_by_day",
 }  # fmt: skip

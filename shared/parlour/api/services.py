@@ -9,7 +9,7 @@ from parlour.api.connections import Connections
 from parlour.infra.dead_letters import DeadLetters
 from parlour.infra.ids import NewId
 from parlour.infra.queues import Queue
-from parlour.knowledge.embed import Embedder
+from parlour.knowledge.index.embed import Embedder
 from parlour.tenancy.sign_in import SignIn
 
 

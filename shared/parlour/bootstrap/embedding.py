@@ -4,7 +4,7 @@ from typing import cast
 
 from parlour.bootstrap import clients
 from parlour.infra.settings import EmbeddingSettings
-from parlour.knowledge.embed import BedrockEmbedder, BedrockRuntime, Embedder, OpenAiCompatibleEmbedder
+from parlour.knowledge.index.embed import BedrockEmbedder, BedrockRuntime, Embedder, OpenAiCompatibleEmbedder
 
 
 def embedder(settings: EmbeddingSettings) -> Embedder:

@@ -3,7 +3,7 @@
 from parlour.bootstrap.embedding import embedder
 from parlour.infra.secrets import Secrets
 from parlour.infra.settings import OrchestratorSettings, ToolDispatcherSettings
-from parlour.knowledge.tools import search_knowledge
+from parlour.knowledge.tools.search_knowledge import search_knowledge
 from parlour.tools.addresses import PrivateHosts
 from parlour.tools.endpoints import PythonEndpoint
 from parlour.tools.http import HttpEndpoint

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator
 
 from parlour.infra.errors import PackProblem
-from parlour.knowledge.snapshots import placeholders
+from parlour.knowledge.records.snapshots import placeholders
 from parlour.packs import facts
 from parlour.packs.format import Agent, Binding, EntityType, Guardrail, Human, Team, Tool, WhatsApp
 from parlour.packs.locate import Located, Place

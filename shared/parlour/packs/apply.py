@@ -12,11 +12,11 @@ from parlour.infra.errors import Conflict, Forbidden, InvalidPack, NotFound
 from parlour.infra.ids import NewId
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database, Transaction
-from parlour.knowledge.changes import Changes
-from parlour.knowledge.documents import prepare_documents, write_documents
-from parlour.knowledge.edges import write_edges
-from parlour.knowledge.embed import Embedder, embed_texts, space
-from parlour.knowledge.entities import prepare_entities, write_entities
+from parlour.knowledge.documents.documents import prepare_documents, write_documents
+from parlour.knowledge.index.embed import Embedder, embed_texts, space
+from parlour.knowledge.records.changes import Changes
+from parlour.knowledge.records.edges import write_edges
+from parlour.knowledge.records.entities import prepare_entities, write_entities
 from parlour.models import spend
 from parlour.packs import built_in, drafts, plan, store, weigh
 from parlour.packs.format import LEVELS, Pack

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from parlour.knowledge.tools import SEARCH_KNOWLEDGE
+from parlour.knowledge.tools.search_knowledge import SEARCH_KNOWLEDGE
 from parlour.packs.format import Pack, Tool
 from parlour.tools import definition
 

@@ -1,10 +1,10 @@
 """A pack's records and documents as the knowledge room takes them, and its routing keys."""
 
 from parlour.infra.jsonable import JsonObject
-from parlour.knowledge.documents import DocumentDraft
-from parlour.knowledge.edges import EdgeDraft
-from parlour.knowledge.entities import EntityDraft, EntityKey
-from parlour.knowledge.snapshots import RecordType
+from parlour.knowledge.documents.documents import DocumentDraft
+from parlour.knowledge.records.edges import EdgeDraft
+from parlour.knowledge.records.entities import EntityDraft, EntityKey
+from parlour.knowledge.records.snapshots import RecordType
 from parlour.packs.format import Binding, Document, Pack
 from parlour.packs.forms import stored
 from parlour.tenancy import routes

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from parlour.infra.ids import NewId
 from parlour.infra.jsonable import JsonObject, canonical
-from parlour.knowledge.changes import Changes
+from parlour.knowledge.records.changes import Changes
 from parlour.packs.format import Pack, Part
 from parlour.packs.forms import stored
 

@@ -12,7 +12,7 @@ from parlour.infra import log
 from parlour.infra.errors import LeaseLost
 from parlour.infra.jsonable import Json, JsonObject
 from parlour.infra.postgres import Transaction
-from parlour.knowledge.sources import Source, known
+from parlour.knowledge.search.sources import Source, known
 from parlour.tools import calls
 from parlour.turns import store
 from parlour.turns.records import Citation

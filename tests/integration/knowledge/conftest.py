@@ -13,12 +13,12 @@ import pytest
 from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database, Transaction
 from parlour.infra.queries import Query
-from parlour.knowledge.changes import Changes
-from parlour.knowledge.documents import DocumentDraft, prepare_documents, write_documents
-from parlour.knowledge.edges import EdgeDraft, write_edges
-from parlour.knowledge.embed import Embedder, embed_texts, space
-from parlour.knowledge.entities import EntityDraft, prepare_entities, write_entities
-from parlour.knowledge.snapshots import RecordType
+from parlour.knowledge.documents.documents import DocumentDraft, prepare_documents, write_documents
+from parlour.knowledge.index.embed import Embedder, embed_texts, space
+from parlour.knowledge.records.changes import Changes
+from parlour.knowledge.records.edges import EdgeDraft, write_edges
+from parlour.knowledge.records.entities import EntityDraft, prepare_entities, write_entities
+from parlour.knowledge.records.snapshots import RecordType
 from parlour.principal import RESTRICTED, Principal
 
 PROJECT = RecordType("project", "Project", {}, {"semantic": "{{name}} is a {{type}}, status {{status}}"})

@@ -6,10 +6,10 @@ import pytest
 
 from parlour.infra.errors import Conflict, InvalidRequest
 from parlour.infra.ids import uuid7
-from parlour.knowledge.changes import Changes
-from parlour.knowledge.documents import DocumentDraft, prepare_documents, read_documents, write_documents
-from parlour.knowledge.embed import Vectors, embed_texts, space
-from parlour.knowledge.entities import EntityDraft, EntityKey
+from parlour.knowledge.documents.documents import DocumentDraft, prepare_documents, read_documents, write_documents
+from parlour.knowledge.index.embed import Vectors, embed_texts, space
+from parlour.knowledge.records.changes import Changes
+from parlour.knowledge.records.entities import EntityDraft, EntityKey
 from tests.integration.knowledge.conftest import Library, WordEmbedder
 
 CONTRACT = DocumentDraft(
@@ -36,11 +36,11 @@ def test_writing_the_same_again_writes_nothing(library: Library) -> None:
     library.put(CONTRACT)
     before = library.rows()
     sent = library.database.statements.by_name
-    written = {name: sent[name] for name in ("knowledge.put_document", "knowledge.add_row", "knowledge.add_vector")}
+    written = {name: sent[name] for name in ("documents.put_document", "index.add_row", "index.add_vector")}
     assert library.put(CONTRACT) == Changes(unchanged=1)
     assert library.rows() == before
     assert {name: sent[name] for name in written} == written
-    assert "knowledge.change_row" not in sent
+    assert "index.change_row" not in sent
 
 
 def test_a_changed_passage_leaves_the_other_rows_alone(library: Library) -> None:

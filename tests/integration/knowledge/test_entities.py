@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from parlour.infra.errors import InvalidRequest
-from parlour.knowledge.changes import Changes
-from parlour.knowledge.edges import EdgeDraft, read_edges
-from parlour.knowledge.entities import EntityDraft, EntityKey, read_entities
-from parlour.knowledge.snapshots import RecordType
+from parlour.knowledge.records.changes import Changes
+from parlour.knowledge.records.edges import EdgeDraft, read_edges
+from parlour.knowledge.records.entities import EntityDraft, EntityKey, read_entities
+from parlour.knowledge.records.snapshots import RecordType
 from tests.integration.knowledge.conftest import PROJECT, TASK, Library, WordEmbedder, execute
 
 TOWER = EntityDraft(EntityKey("project", "tower"), "Riverside Tower", {"status": "open", "floors": 14})

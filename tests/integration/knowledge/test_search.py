@@ -6,12 +6,12 @@ import pytest
 
 from local.database import Cluster
 from parlour.infra.queries import Query
-from parlour.knowledge.documents import DocumentDraft
-from parlour.knowledge.edges import EdgeDraft
-from parlour.knowledge.embed import Vector, embed_question
-from parlour.knowledge.entities import EntityDraft, EntityKey, find_entities
-from parlour.knowledge.found import Found
-from parlour.knowledge.search import EVERYWHERE, K, Scope, search
+from parlour.knowledge.documents.documents import DocumentDraft
+from parlour.knowledge.index.embed import Vector, embed_question
+from parlour.knowledge.records.edges import EdgeDraft
+from parlour.knowledge.records.entities import EntityDraft, EntityKey, find_entities
+from parlour.knowledge.search.found import Found
+from parlour.knowledge.search.search import EVERYWHERE, K, Scope, search
 from tests.integration.knowledge.conftest import Library, WordEmbedder
 
 RETENTION = DocumentDraft("retention", "Contract", "Retention of five per cent is released at handover.")

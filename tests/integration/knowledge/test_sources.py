@@ -10,10 +10,10 @@ import pytest
 from parlour.infra.errors import LeaseLost, NotFound
 from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database
-from parlour.knowledge.documents import DocumentDraft
-from parlour.knowledge.found import Found
-from parlour.knowledge.search import search
-from parlour.knowledge.sources import Source, known, number_rows
+from parlour.knowledge.documents.documents import DocumentDraft
+from parlour.knowledge.search.found import Found
+from parlour.knowledge.search.search import search
+from parlour.knowledge.search.sources import Source, known, number_rows
 from tests.integration.knowledge.conftest import LEASE, Library
 
 

@@ -11,9 +11,9 @@ from parlour.infra.errors import DatabaseUnavailable, ProviderRejected, Provider
 from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database
-from parlour.knowledge.documents import DocumentDraft
-from parlour.knowledge.embed import Embedder
-from parlour.knowledge.tools import SEARCH_KNOWLEDGE, search_knowledge
+from parlour.knowledge.documents.documents import DocumentDraft
+from parlour.knowledge.index.embed import Embedder
+from parlour.knowledge.tools.search_knowledge import SEARCH_KNOWLEDGE, search_knowledge
 from parlour.tools.endpoints import PythonEndpoint
 from parlour.tools.result import ToolResult
 from parlour.tools.run import ToolContext, run_tool

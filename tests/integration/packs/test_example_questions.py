@@ -15,9 +15,9 @@ from local.embeddings import MiniLmEmbedder
 from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import Json, JsonObject
 from parlour.infra.postgres import Database, connector
-from parlour.knowledge.embed import embed_question
-from parlour.knowledge.found import Found
-from parlour.knowledge.search import search
+from parlour.knowledge.index.embed import embed_question
+from parlour.knowledge.search.found import Found
+from parlour.knowledge.search.search import search
 from parlour.models.offline import SEARCH, OfflineModel
 from parlour.models.request import Completed, ModelRequest
 from parlour.packs import folder

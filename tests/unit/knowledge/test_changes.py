@@ -1,6 +1,6 @@
 """Counting what was written."""
 
-from parlour.knowledge.changes import Changes
+from parlour.knowledge.records.changes import Changes
 
 
 def test_what_was_written_and_not_new_was_changed() -> None:

@@ -5,7 +5,7 @@ import re
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parlour.knowledge.chunks import LONGEST, cut
+from parlour.knowledge.text.chunks import LONGEST, cut
 
 REPORT = """\
 # Site report 12

@@ -14,7 +14,7 @@ from botocore.response import StreamingBody
 from botocore.stub import Stubber
 
 from parlour.infra.errors import ProviderRejected, ProviderUnavailable
-from parlour.knowledge.embed import (
+from parlour.knowledge.index.embed import (
     BedrockEmbedder,
     OpenAiCompatibleEmbedder,
     Vector,

@@ -5,7 +5,7 @@ from uuid import UUID
 import pytest
 
 from parlour.infra.jsonable import JsonObject
-from parlour.knowledge.found import Found
+from parlour.knowledge.search.found import Found
 
 
 def found(metadata: JsonObject, content: str = "[2026-03-02] Report\nPoured.") -> Found:

@@ -2,8 +2,8 @@
 
 from uuid import UUID
 
-from parlour.knowledge.chunks import cut
-from parlour.knowledge.rows import RowDraft, StoredRow, chunk_row, compare
+from parlour.knowledge.index.rows import RowDraft, StoredRow, chunk_row, compare
+from parlour.knowledge.text.chunks import cut
 
 
 def draft(content: str, ordinal: int = 0) -> RowDraft:

@@ -3,7 +3,7 @@
 import pytest
 
 from parlour.infra.jsonable import Json, JsonObject
-from parlour.knowledge.snapshots import RecordType, placeholders, say, snapshot
+from parlour.knowledge.records.snapshots import RecordType, placeholders, say, snapshot
 
 TASK = RecordType(
     "task",

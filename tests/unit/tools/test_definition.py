@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from parlour.infra.jsonable import JsonObject
-from parlour.knowledge.tools import SEARCH_KNOWLEDGE
+from parlour.knowledge.tools.search_knowledge import SEARCH_KNOWLEDGE
 from parlour.tools.definition import Tool, problems
 
 LOOK = Tool("look", "Looks something up.", {"type": "object", "properties": {"id": {"type": "string"}}}, "python:look")

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from parlour.infra.postgres import Transaction
-from parlour.knowledge import store
-from parlour.knowledge.embed import Vector
-from parlour.knowledge.found import Found
+from parlour.knowledge.index.embed import Vector
+from parlour.knowledge.search import store
+from parlour.knowledge.search.found import Found
 from parlour.principal import Principal
 
 K = 5

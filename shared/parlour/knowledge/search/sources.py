@@ -5,9 +5,9 @@ from uuid import UUID
 
 from parlour.infra.errors import LeaseLost, NotFound
 from parlour.infra.postgres import Transaction
-from parlour.knowledge import store
-from parlour.knowledge.found import Found
-from parlour.knowledge.store import Source
+from parlour.knowledge.search import store
+from parlour.knowledge.search.found import Found
+from parlour.knowledge.search.store import Source
 
 __all__ = ["Source", "known", "number_rows"]
 

@@ -14,13 +14,15 @@ from parlour.infra.errors import InvalidRequest
 from parlour.infra.ids import NewId
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
-from parlour.knowledge import store
-from parlour.knowledge.changes import Changes
-from parlour.knowledge.embed import Vectors
-from parlour.knowledge.index import Entry, by_owner, refuse_repeated, reindex
-from parlour.knowledge.rows import RowDraft, StoredRow, compare
-from parlour.knowledge.snapshots import RecordType, snapshot
-from parlour.knowledge.store import Owner, StoredEntity
+from parlour.knowledge.index import store as index
+from parlour.knowledge.index.embed import Vectors
+from parlour.knowledge.index.reindex import Entry, by_owner, refuse_repeated, reindex
+from parlour.knowledge.index.rows import RowDraft, StoredRow, compare
+from parlour.knowledge.index.store import Owner
+from parlour.knowledge.records import store
+from parlour.knowledge.records.changes import Changes
+from parlour.knowledge.records.snapshots import RecordType, snapshot
+from parlour.knowledge.records.store import StoredEntity
 from parlour.principal import Principal
 
 
@@ -63,7 +65,7 @@ def prepare_entities(
     refuse_repeated([draft.key for draft in drafts])
     rendered = [(draft, _snapshot(draft, types)) for draft in drafts]
     stored = _stored(tx, drafts)
-    rows = by_owner(store.entity_rows(tx, [entity.id for entity in stored.values()], space))
+    rows = by_owner(index.entity_rows(tx, [entity.id for entity in stored.values()], space))
     texts = [
         text
         for draft, row in rendered
@@ -81,10 +83,10 @@ def write_entities(
     Conflict when the tenant's entities changed since they were prepared, in a way that leaves a text
     without its vector.
     """
-    store.hold_tenant(tx)
+    index.hold_tenant(tx)
     drafts = [draft for draft, _ in plan.drafts]
     stored = _stored(tx, drafts)
-    rows = by_owner(store.entity_rows(tx, [entity.id for entity in stored.values()], vectors.space))
+    rows = by_owner(index.entity_rows(tx, [entity.id for entity in stored.values()], vectors.space))
     entries: list[tuple[Entry, Sequence[StoredRow]]] = []
     puts: list[Mapping[str, object]] = []
     for draft, row in plan.drafts:

@@ -9,10 +9,10 @@ from uuid import UUID
 from parlour.infra.errors import Conflict, InvalidRequest
 from parlour.infra.ids import NewId
 from parlour.infra.postgres import Transaction
-from parlour.knowledge import store
-from parlour.knowledge.embed import Vectors
-from parlour.knowledge.rows import Difference, RowDraft, StoredRow, compare
-from parlour.knowledge.store import Owner
+from parlour.knowledge.index import store
+from parlour.knowledge.index.embed import Vectors
+from parlour.knowledge.index.rows import Difference, RowDraft, StoredRow, compare
+from parlour.knowledge.index.store import Owner
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,10 @@ from parlour.infra import log
 from parlour.infra.errors import InvalidArguments, ProviderRejected, ProviderUnavailable
 from parlour.infra.jsonable import Json, JsonObject
 from parlour.infra.postgres import Transaction
-from parlour.knowledge.embed import Embedder, Vector, embed_question
-from parlour.knowledge.found import Found
-from parlour.knowledge.search import search
-from parlour.knowledge.sources import number_rows
+from parlour.knowledge.index.embed import Embedder, Vector, embed_question
+from parlour.knowledge.search.found import Found
+from parlour.knowledge.search.search import search
+from parlour.knowledge.search.sources import number_rows
 from parlour.tools.definition import BUILT_IN, Tool
 from parlour.tools.run import Builtin, ToolContext
 

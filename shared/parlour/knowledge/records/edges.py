@@ -7,9 +7,10 @@ from datetime import datetime
 from parlour.infra import log
 from parlour.infra.ids import NewId
 from parlour.infra.postgres import Transaction
-from parlour.knowledge import store
-from parlour.knowledge.changes import Changes
-from parlour.knowledge.entities import EntityKey, find_entities
+from parlour.knowledge.index import store as index
+from parlour.knowledge.records import store
+from parlour.knowledge.records.changes import Changes
+from parlour.knowledge.records.entities import EntityKey, find_entities
 from parlour.principal import Principal
 
 
@@ -26,7 +27,7 @@ def write_edges(
     principal: Principal, tx: Transaction, drafts: Sequence[EdgeDraft], now: datetime, new_id: NewId
 ) -> Changes:
     """Add the links that are missing; InvalidRequest when an end does not exist."""
-    store.hold_tenant(tx)
+    index.hold_tenant(tx)
     different = list(dict.fromkeys(drafts))
     ids = find_entities(tx, [end for draft in different for end in (draft.source, draft.target)])
     there = {

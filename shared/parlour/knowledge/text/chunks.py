@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 
-from parlour.knowledge.mail import Mail, day
-from parlour.knowledge.reading import FENCE, read
+from parlour.knowledge.text.mail import Mail, day
+from parlour.knowledge.text.reading import FENCE, read
 
 LONGEST = 900
 """Characters in a piece's body: about 210 tokens of English, so that body and lead fit the 256 tokens that small

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from parlour.infra.jsonable import Json, JsonObject
-from parlour.knowledge.rows import RowDraft
+from parlour.knowledge.index.rows import RowDraft
 
 _PLACEHOLDER = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 _OWN = frozenset({"name", "type", "key"})

@@ -12,14 +12,16 @@ from parlour.infra import log
 from parlour.infra.ids import NewId
 from parlour.infra.jsonable import JsonObject, digest
 from parlour.infra.postgres import Transaction
-from parlour.knowledge import store
-from parlour.knowledge.changes import Changes
-from parlour.knowledge.chunks import cut
-from parlour.knowledge.embed import Vectors
-from parlour.knowledge.entities import EntityKey, find_entities
-from parlour.knowledge.index import Entry, by_owner, refuse_repeated, reindex
-from parlour.knowledge.rows import RowDraft, StoredRow, chunk_row, compare
-from parlour.knowledge.store import Owner, StoredDocument
+from parlour.knowledge.documents import store
+from parlour.knowledge.documents.store import StoredDocument
+from parlour.knowledge.index import store as index
+from parlour.knowledge.index.embed import Vectors
+from parlour.knowledge.index.reindex import Entry, by_owner, refuse_repeated, reindex
+from parlour.knowledge.index.rows import RowDraft, StoredRow, chunk_row, compare
+from parlour.knowledge.index.store import Owner
+from parlour.knowledge.records.changes import Changes
+from parlour.knowledge.records.entities import EntityKey, find_entities
+from parlour.knowledge.text.chunks import cut
 from parlour.principal import Principal
 
 _RULES = 1
@@ -76,7 +78,7 @@ def prepare_documents(tx: Transaction, drafts: Sequence[DocumentDraft], space: s
     """
     refuse_repeated([draft.key for draft in drafts])
     stored = _stored(tx, drafts)
-    rows = by_owner(store.document_rows(tx, [document.id for document in stored.values()], space))
+    rows = by_owner(index.document_rows(tx, [document.id for document in stored.values()], space))
     cut_drafts = [(draft, draft.rows()) for draft in drafts]
     texts = [
         text
@@ -94,10 +96,10 @@ def write_documents(
     InvalidRequest when a document is about an entity that does not exist; Conflict when the tenant's
     documents changed since they were prepared, in a way that leaves a text without its vector.
     """
-    store.hold_tenant(tx)
+    index.hold_tenant(tx)
     drafts = [draft for draft, _ in plan.drafts]
     stored = _stored(tx, drafts)
-    rows = by_owner(store.document_rows(tx, [document.id for document in stored.values()], vectors.space))
+    rows = by_owner(index.document_rows(tx, [document.id for document in stored.values()], vectors.space))
     entities = find_entities(tx, [draft.entity for draft in drafts if draft.entity])
     entries: list[tuple[Entry, Sequence[StoredRow]]] = []
     puts: list[Mapping[str, object]] = []

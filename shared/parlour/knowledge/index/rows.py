@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from parlour.infra.jsonable import JsonObject, digest
-from parlour.knowledge.chunks import Piece
+from parlour.knowledge.text.chunks import Piece
 
 _LONGEST_NAME = 120
 _LONGEST_PATH = 300
@@ -97,3 +97,8 @@ def _restates(title: str, heading: Sequence[str]) -> bool:
     """Whether the heading has at least half of the title's words."""
     wanted, there = (set(re.findall(r"\w+", text.casefold())) for text in (title, "".join(heading)))
     return 2 * len(wanted & there) >= len(wanted) > 0
+
+
+def literal(vector: Sequence[float]) -> str:
+    """A vector as pgvector reads it."""
+    return f"[{','.join(map(str, vector))}]"

@@ -1,0 +1,1 @@
+"""Documents: text that is kept whole."""

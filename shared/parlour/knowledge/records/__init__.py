@@ -1,0 +1,1 @@
+"""Business records: kinds, entities, the links between them."""

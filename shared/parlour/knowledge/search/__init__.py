@@ -1,0 +1,1 @@
+"""Finding the right words, and the numbers they are cited by."""

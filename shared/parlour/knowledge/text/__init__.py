@@ -1,0 +1,1 @@
+"""Reading and cutting text. Pure."""

@@ -1,0 +1,1 @@
+"""The tools that this room gives to models."""
