@@ -15,12 +15,19 @@ from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Queries
 from parlour.infra.queues import Delays
 
-type Kind = Literal["session", "outbox", "tool_call"]
+type Kind = Literal["session", "outbox", "tool_call", "embedding", "file", "record_type"]
 
 GRACE = timedelta(minutes=5)
 """How long work may take its usual way before the sweep looks after it."""
 
-_KINDS: dict[str, Kind] = {"session": "session", "outbox": "outbox", "tool_call": "tool_call"}
+_KINDS: dict[str, Kind] = {
+    "session": "session",
+    "outbox": "outbox",
+    "tool_call": "tool_call",
+    "embedding": "embedding",
+    "file": "file",
+    "record_type": "record_type",
+}
 
 SQL = Queries.beside(__file__)
 

@@ -37,6 +37,8 @@ class ToolContext:
     tool_call_id     the call's row, which endpoints are told for their logs.
     callback_url     where a tool that answers later sends its result; empty: it has to answer at once.
     line             how whoever gives the call up ends it.
+    team_id          the team as whose a turn answers: it sees that team's own documents, and no other team's.
+    entity_id        the record that the conversation is about.
     """
 
     principal: Principal
@@ -51,6 +53,8 @@ class ToolContext:
     tool_call_id: UUID | None = None
     callback_url: str = ""
     line: Line = field(default_factory=Line)
+    team_id: UUID | None = None
+    entity_id: UUID | None = None
 
 
 type Builtin = Callable[[ToolContext, JsonObject], JsonObject]

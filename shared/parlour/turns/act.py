@@ -172,7 +172,7 @@ def _context(running: Running, loaded: Loaded, step: int, request: ToolRequest) 
         principal=loaded.principal, database=services.database, session_id=running.lease.id, turn_id=running.turn.id,
         now=services.clock(), new_id=services.new_id, fence=running.lease.token,
         idempotency_key=idempotency_key(running.turn.id, step, request.call_id),
-        seconds_left=lambda: running.seconds_left() - SECONDS_KEPT,
+        seconds_left=lambda: running.seconds_left() - SECONDS_KEPT, team_id=loaded.persona.team.id,
     )  # fmt: skip
 
 

@@ -1,0 +1,23 @@
+"""Rows whose vectors come later: whoever writes some says so, and the embedder is told once they are committed."""
+
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from parlour.infra import work_due
+from parlour.infra.jsonable import JsonObject
+from parlour.infra.postgres import Transaction
+from parlour.infra.queues import Delays
+
+SOON = timedelta(seconds=5)
+"""What is written meanwhile is embedded along with it."""
+
+
+def mark(tx: Transaction, tenant_id: UUID, now: datetime) -> None:
+    """Write down that the tenant has rows without a vector, so that the sweep finds them should the nudge be lost."""
+    work_due.mark(tx, "embedding", tenant_id, now + work_due.GRACE)
+
+
+def nudge(embedding: Delays, tenant_id: UUID) -> None:
+    """Have the tenant's rows embedded soon. Call it once they are committed; raises QueueUnavailable."""
+    body: JsonObject = {"tenant_id": str(tenant_id)}
+    embedding.send(body, SOON.total_seconds())
