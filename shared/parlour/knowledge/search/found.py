@@ -1,6 +1,7 @@
 """What a search found, and how a reader is told where it stands. Pure."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from uuid import UUID
 
 from parlour.infra.jsonable import JsonObject
@@ -8,8 +9,11 @@ from parlour.infra.jsonable import JsonObject
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A row that answers a question. `score` is the sum of reciprocal ranks: it orders one search's results and
-    means nothing beside another's."""
+    """A row that answers a question. `score` orders one search's results and means nothing beside another's.
+
+    The record that the row is about, the document, file or message that it is from are there when it has one:
+    the record's type, key and name and the document's key as people name them (`task/T-112`).
+    """
 
     row_id: UUID
     document_id: UUID | None
@@ -19,6 +23,15 @@ class Found:
     content: str
     metadata: JsonObject
     score: float
+    entity_type: str | None = None
+    entity_key: str | None = None
+    entity_name: str | None = None
+    document_key: str | None = None
+    file_id: UUID | None = None
+    session_id: UUID | None = None
+    message_id: UUID | None = None
+    classification: int = 0
+    created_at: datetime | None = None
 
     @property
     def body(self) -> str:
