@@ -1,0 +1,102 @@
+"""Reading a long document a page at a time, cut where its text lets one stop. Pure."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from parlour.knowledge.text.reading import FENCE
+
+_HEADING = re.compile(r"^(#{1,6})\s+(\S.*?)\s*#*\s*$")
+_ENDS = (re.compile(r"\n[ \t]*\n"), re.compile(r"\n"), re.compile(r"(?<=[.!?।…])\s"), re.compile(r"\s"))
+"""Where a page may end, best first: a paragraph, a line, a sentence, a word. Before a heading is best of all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A Markdown heading: its text, its level from 1, and the character at which its line begins."""
+
+    text: str
+    level: int
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Characters `start` to `end` of a document; `next` is where reading goes on, None at the end.
+
+    `heading`: the path of headings that the page's first character stands under, outermost first.
+    """
+
+    contents: str
+    start: int
+    end: int
+    next: int | None
+    heading: tuple[str, ...]
+
+
+def headings(content: str) -> list[Heading]:
+    """Every heading, in order; what is in a code block is none."""
+    return list(_headings(content))
+
+
+def section(content: str, name: str) -> tuple[int, int] | None:
+    """Where the section begins and ends whose heading is `name`, or else contains it; None without one.
+
+    A section ends where the next heading of its level or above begins.
+    """
+    found = headings(content)
+    wanted = _folded(name)
+    exact = [at for at, heading in enumerate(found) if _folded(heading.text) == wanted]
+    near = [at for at, heading in enumerate(found) if wanted in _folded(heading.text)] if wanted else []
+    if not (chosen := exact or near):
+        return None
+    own = found[chosen[0]]
+    ends = (heading.at for heading in found[chosen[0] + 1 :] if heading.level <= own.level)
+    return own.at, next(ends, len(content))
+
+
+def page(content: str, start: int, most: int, end: int | None = None) -> Page:
+    """At most `most` characters from `start`, not beyond `end` (None: the document's end).
+
+    It stops before a heading, else behind a paragraph, a line, a sentence, a word; never before half of `most`
+    when there is more, so that reading on always comes to an end.
+    """
+    last = len(content) if end is None else min(end, len(content))
+    start = min(max(start, 0), last)
+    stop = last if last - start <= most else _stop(content, start, start + most)
+    path = _path(headings(content), start)
+    return Page(content[start:stop], start, stop, stop if stop < last else None, path)
+
+
+def _stop(content: str, start: int, furthest: int) -> int:
+    nearest = start + (furthest - start) // 2
+    before = [heading.at for heading in _headings(content) if nearest < heading.at <= furthest]
+    if before:
+        return before[-1]
+    for pattern in _ENDS:
+        if ends := [found.end() for found in pattern.finditer(content, nearest, furthest)]:
+            return ends[-1]
+    return furthest
+
+
+def _path(found: Sequence[Heading], at: int) -> tuple[str, ...]:
+    path: list[Heading] = []
+    for heading in found:
+        if heading.at > at:
+            break
+        path = [*(above for above in path if above.level < heading.level), heading]
+    return tuple(heading.text for heading in path)
+
+
+def _headings(content: str) -> Iterator[Heading]:
+    at, fenced = 0, False
+    for line in content.splitlines(keepends=True):
+        fence = bool(FENCE.match(line))
+        if not fenced and not fence and (found := _HEADING.match(line.rstrip("\r\n"))):
+            yield Heading(re.sub(r"[*_`]", "", found[2]).strip(), len(found[1]), at)
+        fenced ^= fence
+        at += len(line)
+
+
+def _folded(text: str) -> str:
+    return " ".join(re.findall(r"\w+", text.casefold()))
