@@ -29,6 +29,7 @@ EVENTS = {
     "orchestrator": "orchestrator_wake.json",
     "tool_dispatcher": "tool_dispatcher_call.json",
     "outbound": "outbound_reply.json",
+    "embedder": "embedder_pending.json",
     "sweep": "sweep_wakeup.json",
     "http_api": "http_api_health.json",
 }

@@ -18,6 +18,7 @@ TOKEN = "development-token"
 """The webhook token that the sample events carry."""
 
 _QUEUES = ("intake", "turns_messaging", "turns_web", "tools", "outbox")
+_UNORDERED = ("wakeups", "embedding")
 _PASSWORD = "surroundings"
 
 
@@ -60,10 +61,13 @@ def _queues(endpoint: str, prefix: str) -> dict[str, str]:
     def fifo(name: str) -> str:
         return client.create_queue(QueueName=f"{prefix}-{name}.fifo", Attributes={"FifoQueue": "true"})["QueueUrl"]
 
+    def standard(name: str) -> str:
+        return client.create_queue(QueueName=f"{prefix}-{name}")["QueueUrl"]
+
     return {
         **{f"{name.upper()}_QUEUE_URL": fifo(name) for name in _QUEUES},
         **{f"{name.upper()}_DEAD_LETTERS_URL": fifo(f"{name}-dead") for name in _QUEUES},
-        "WAKEUPS_QUEUE_URL": client.create_queue(QueueName=f"{prefix}-wakeups")["QueueUrl"],
+        **{f"{name.upper()}_QUEUE_URL": standard(name) for name in _UNORDERED},
     }
 
 
@@ -76,6 +80,7 @@ def _secrets(endpoint: str, cluster: Cluster, prefix: str) -> dict[str, str]:
     client = emulator.client("secretsmanager", endpoint)
     values = {
         "WEBHOOK_SECRET": json.dumps({"gupshup_tokens": [TOKEN]}),
+        "EMBEDDING_SECRET": "{}",
         "MODEL_SECRET": json.dumps({"anthropic_api_key": ""}),
         "TOKEN_SECRET": "t" * 64,
         "OPERATOR_SECRET": "o" * 48,

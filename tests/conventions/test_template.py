@@ -39,6 +39,10 @@ ALLOWED_PATTERNS = {
 """Resources that are named by a pattern, by the function that has a reason to."""
 
 
+UNORDERED = {"WakeupsQueue", "EmbeddingQueue"}
+"""Queues whose messages have a delay each, which FIFO queues cannot give them."""
+
+
 @pytest.fixture(scope="module")
 def template() -> Json:
     loaded: Json = cfn_yaml.load("template.yaml")
@@ -171,7 +175,7 @@ def test_a_function_with_a_snapshot_is_published_when_the_code_changes_and_calle
                 assert mapping["Properties"]["FunctionName"] != {"Fn::GetAtt": [name, "Arn"]}
 
 
-def test_every_queue_but_the_wakeups_keeps_order_and_each_gives_up_into_its_own_after_five_or_more_deliveries(
+def test_every_queue_but_those_with_delays_keeps_order_and_each_gives_up_into_its_own_after_five_or_more_deliveries(
     template: Json,
 ) -> None:
     dead = {}
@@ -179,7 +183,7 @@ def test_every_queue_but_the_wakeups_keeps_order_and_each_gives_up_into_its_own_
         target = queue["RedrivePolicy"]["deadLetterTargetArn"]["Fn::GetAtt"][0]
         dead[name] = target
         letters = template["Resources"][target]["Properties"]
-        assert queue.get("FifoQueue", False) is letters.get("FifoQueue", False) is (name != "WakeupsQueue")
+        assert queue.get("FifoQueue", False) is letters.get("FifoQueue", False) is (name not in UNORDERED)
         assert queue["RedrivePolicy"]["maxReceiveCount"] >= 5
         assert letters["MessageRetentionPeriod"] == 14 * 24 * 3600
     assert len(set(dead.values())) == len(dead)
@@ -246,6 +250,7 @@ def test_a_burst_waits_two_seconds_on_messaging_and_none_on_the_web(template: Js
         "ToolsQueue": 0,
         "OutboxQueue": 0,
         "WakeupsQueue": 0,
+        "EmbeddingQueue": 0,
     }
 
 
@@ -259,6 +264,7 @@ def test_turns_come_one_at_a_time_and_only_failed_messages_come_again(template: 
         "ToolsQueue": 1,
         "OutboxQueue": 1,
         "WakeupsQueue": 10,
+        "EmbeddingQueue": 1,
     }
     assert all(mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"] for mapping in fed.values())
 

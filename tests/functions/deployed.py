@@ -15,6 +15,7 @@ from parlour.infra.settings import Settings
 
 type Handler = Callable[[dict[str, Any], object], dict[str, Any]]
 
+_UNORDERED = {"embedding_queue_url", "wakeups_queue_url"}
 _FUNCTIONS = Path(__file__).parents[2] / "functions"
 
 
@@ -53,13 +54,19 @@ def queue(name: str) -> str:
     return made["QueueUrl"]
 
 
+def delays(name: str) -> str:
+    """A standard queue in the (mocked) SQS; returns its URL."""
+    return boto3.client("sqs").create_queue(QueueName=name)["QueueUrl"]
+
+
 def give(settings: type[Settings], monkeypatch: pytest.MonkeyPatch, **values: str) -> None:
     """The environment that `settings` asks for: a queue of its own for every queue's URL, and the `values`."""
     for name, field in settings.model_fields.items():
         if name in values:
             monkeypatch.setenv(name.upper(), values[name])
         elif field.is_required() and name.endswith(("_queue_url", "_dead_letters_url")):
-            monkeypatch.setenv(name.upper(), queue(name.removesuffix("_url").removesuffix("_queue")))
+            make = delays if name in _UNORDERED else queue
+            monkeypatch.setenv(name.upper(), make(name.removesuffix("_url").removesuffix("_queue")))
 
 
 def batch(*bodies: object) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from decimal import Decimal
 from parlour.api.connections import Connections
 from parlour.infra.dead_letters import DeadLetters
 from parlour.infra.ids import NewId
-from parlour.infra.queues import Queue
+from parlour.infra.queues import Delays, Queue
 from parlour.knowledge.index.embed import Embedder
 from parlour.tenancy.sign_in import SignIn
 
@@ -21,6 +21,7 @@ class Services:
     messaging    the queue that wakes turns of all other sessions.
     tools        the dispatcher's queue, for tool calls that run on their own.
     outbox       the queue that has replies sent.
+    embedding    the embedder's queue, for rows whose vectors come later.
     dead_letters what every queue gave up on, by the queue's name.
     token_secret the key that visitors' and call-back tokens are signed with.
     default_cap  US dollars that models may cost a tenant in a day, when it has no cap of its own.
@@ -37,6 +38,7 @@ class Services:
     messaging: Queue
     tools: Queue
     outbox: Queue
+    embedding: Delays
     dead_letters: Mapping[str, DeadLetters]
     token_secret: Callable[[], str]
     default_cap: Decimal

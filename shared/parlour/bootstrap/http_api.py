@@ -44,6 +44,7 @@ def build_http_api(*, local: bool = False, showcase: tuple[str, ...] = ()) -> Fa
         messaging=clients.queue(settings.turns_messaging_queue_url),
         tools=clients.queue(settings.tools_queue_url),
         outbox=clients.queue(settings.outbox_queue_url),
+        embedding=clients.delays(settings.embedding_queue_url),
         dead_letters=_dead_letters(settings),
         token_secret=lambda: secrets.get(settings.token_secret),
         default_cap=settings.daily_cap_usd,

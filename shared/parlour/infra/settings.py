@@ -35,12 +35,22 @@ class WakeSettings(DatabaseSettings):
     turns_web_queue_url: str
 
 
-class EmbeddingSettings(Settings):
-    """Which model turns text into vectors. Without a URL it is Bedrock's."""
+class EmbeddingModelSettings(Settings):
+    """Which models turn text into vectors: the deployment's own, and further ones. Without a URL it is Bedrock's."""
 
     embedding_url: str = Field(default="", description="base URL of an OpenAI-compatible embeddings endpoint")
     embedding_model: str = Field(default="amazon.titan-embed-text-v2:0")
     embedding_dimensions: int = Field(default=512, description="of the vectors the model is asked for")
+    embedding_models: str = Field(
+        default="[]", description='JSON [{"model", "dimensions", "url"?}]: further models that tenants may be moved to'
+    )
+
+
+class EmbeddingSettings(EmbeddingModelSettings):
+    """What is needed to embed, and to have rows embedded."""
+
+    embedding_secret: str = Field(default="", description='secret: JSON {"model": "key"}; empty: no endpoint asks')
+    embedding_queue_url: str
 
 
 class ToolSettings(Settings):
@@ -110,6 +120,11 @@ class SweepSettings(WakeSettings):
     outbox_queue_url: str
     tools_queue_url: str
     wakeups_queue_url: str
+    embedding_queue_url: str
+
+
+class EmbedderSettings(DatabaseSettings, EmbeddingSettings, SpendSettings):
+    """Rows to vectors."""
 
 
 class HttpApiSettings(WakeSettings, EmbeddingSettings, SpendSettings):
@@ -129,8 +144,8 @@ class HttpApiSettings(WakeSettings, EmbeddingSettings, SpendSettings):
     oidc_audience: str = Field(default="parlour")
 
 
-class MigrateSettings(DatabaseSettings):
-    """The owner role, for migrations only."""
+class MigrateSettings(DatabaseSettings, EmbeddingModelSettings):
+    """The owner role, for migrations and the indexes over vectors."""
 
     owner_secret: str = Field(description="secret of the owning role, shaped like database_secret")
 

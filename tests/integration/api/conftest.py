@@ -153,6 +153,16 @@ def queue() -> Sent:
 
 
 @dataclass
+class Delayed:
+    """A queue of messages that come later; what was sent stays to be looked at."""
+
+    sent: list[tuple[JsonObject, float]] = field(default_factory=list)
+
+    def send(self, body: JsonObject, seconds: float, /) -> None:
+        self.sent.append((body, seconds))
+
+
+@dataclass
 class Letters:
     """The dead letters of a queue: only how many there are."""
 
@@ -177,6 +187,7 @@ class Queues:
     messaging: Sent = field(default_factory=Sent)
     tools: Sent = field(default_factory=Sent)
     outbox: Sent = field(default_factory=Sent)
+    embedding: Delayed = field(default_factory=Delayed)
     dead: dict[str, Letters] = field(
         default_factory=lambda: {
             name: Letters() for name in ("intake", "turns-messaging", "turns-web", "tools", "outbox")
@@ -201,6 +212,7 @@ def client(open_database: Callable[[], Database], clock: Time, queue: Sent, queu
         messaging=queues.messaging,
         tools=queues.tools,
         outbox=queues.outbox,
+        embedding=queues.embedding,
         dead_letters=queues.dead,
         token_secret=lambda: TOKEN_SECRET,
         default_cap=Decimal(20),
