@@ -19,17 +19,17 @@ SELECT r.id, r.entity_id AS owner_id, r.content_hash, r.metadata, e.row_id IS NO
  ORDER BY r.entity_id, r.ordinal, r.id;
 
 -- name: add_row
--- Add a searchable row.
-INSERT INTO context_rows (tenant_id, id, entity_id, document_id, kind, ordinal, title, content, content_hash,
-                          classification, metadata, created_at)
-VALUES (current_tenant(), %(id)s, %(entity_id)s, %(document_id)s, %(kind)s, %(ordinal)s, %(title)s, %(content)s,
-        %(content_hash)s, %(classification)s, %(metadata)s, %(now)s);
+-- Add a searchable row; a pending one gets its vector later.
+INSERT INTO context_rows (tenant_id, id, entity_id, document_id, file_id, team_id, kind, ordinal, title, content,
+                          content_hash, classification, metadata, pending, created_at)
+VALUES (current_tenant(), %(id)s, %(entity_id)s, %(document_id)s, %(file_id)s, %(team_id)s, %(kind)s, %(ordinal)s,
+        %(title)s, %(content)s, %(content_hash)s, %(classification)s, %(metadata)s, %(pending)s, %(now)s);
 
 -- name: change_row
 -- Bring what surrounds a row's content up to date.
 UPDATE context_rows
-   SET entity_id = %(entity_id)s, ordinal = %(ordinal)s, title = %(title)s, classification = %(classification)s,
-       metadata = %(metadata)s
+   SET entity_id = %(entity_id)s, team_id = %(team_id)s, ordinal = %(ordinal)s, title = %(title)s,
+       classification = %(classification)s, metadata = %(metadata)s
  WHERE id = %(id)s;
 
 -- name: remove_rows

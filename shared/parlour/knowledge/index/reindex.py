@@ -62,6 +62,18 @@ def reindex(
     store.add_vectors(tx, vectors.space, {row_id: _vector(vectors, draft.content) for row_id, draft in missing})
 
 
+def rewrite(tx: Transaction, entry: Entry, stored: Sequence[StoredRow], now: datetime, new_id: NewId) -> int:
+    """Write what differs between an entry and its stored rows; new rows get their vectors later. How many are new.
+
+    Whoever calls this marks the tenant's pending rows, and has them embedded once they are committed.
+    """
+    difference = compare(stored, entry.rows)
+    store.remove_rows(tx, difference.gone)
+    store.change_rows(tx, _changes(entry, difference))
+    store.add_rows(tx, [(new_id(now), entry.owner, draft) for draft in difference.new], now, pending=True)
+    return len(difference.new)
+
+
 def _changes(entry: Entry, difference: Difference) -> list[tuple[UUID, Owner, RowDraft]]:
     return [
         (row.id, entry.owner, draft)

@@ -14,10 +14,13 @@ SQL = Queries.beside(__file__)
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """What rows belong to: a document (perhaps about an entity), or an entity itself."""
+    """What rows belong to: a document or a file (perhaps about an entity), or an entity itself. `team_id`: the team
+    whose own it is; None is everybody's."""
 
     document_id: UUID | None
     entity_id: UUID | None
+    file_id: UUID | None = None
+    team_id: UUID | None = None
 
 
 def hold_tenant(tx: Transaction) -> None:
@@ -33,8 +36,11 @@ def entity_rows(tx: Transaction, ids: Sequence[UUID], space: str) -> list[Stored
     return tx.all(SQL["entity_rows"], StoredRow, ids=list(ids), space=space)
 
 
-def add_rows(tx: Transaction, rows: Sequence[tuple[UUID, Owner, RowDraft]], now: datetime) -> None:
-    tx.run_many(SQL["add_row"], [_row(row_id, owner, draft) | {"now": now} for row_id, owner, draft in rows])
+def add_rows(
+    tx: Transaction, rows: Sequence[tuple[UUID, Owner, RowDraft]], now: datetime, *, pending: bool = False
+) -> None:
+    more = {"now": now, "pending": pending}
+    tx.run_many(SQL["add_row"], [_row(row_id, owner, draft) | more for row_id, owner, draft in rows])
 
 
 def change_rows(tx: Transaction, rows: Sequence[tuple[UUID, Owner, RowDraft]]) -> None:
@@ -56,6 +62,8 @@ def _row(row_id: UUID, owner: Owner, draft: RowDraft) -> dict[str, object]:
         "id": row_id,
         "entity_id": owner.entity_id,
         "document_id": owner.document_id,
+        "file_id": owner.file_id,
+        "team_id": owner.team_id,
         "kind": draft.kind,
         "ordinal": draft.ordinal,
         "title": draft.title,
