@@ -7,6 +7,9 @@ from uuid import UUID
 PUBLIC, INTERNAL, CONFIDENTIAL, RESTRICTED = range(4)
 """Clearance and classification levels; a reader sees what is at or below their own."""
 
+LEVELS = ("public", "internal", "confidential", "restricted")
+"""The same in words."""
+
 type Kind = Literal["user", "member", "key", "operator", "system"]
 
 
@@ -18,7 +21,8 @@ class Principal:
                key: an API key of the tenant; operator: whoever runs the deployment;
                system: Parlour itself, working on a queue.
     id         the user's, member's or key's row; None for operator and system.
-    roles      `admin` may change configuration, `viewer` may read what an operator sees.
+    roles      `admin` may change configuration, `viewer` may read what an operator sees,
+               `editor` may write records, documents and files.
     clearance  0 public, 1 internal, 2 confidential, 3 restricted.
     """
 

@@ -38,7 +38,7 @@ Host = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9.:\[\]-]{1,260}$")]
 ClientId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._:-]{1,64}$")]
 Text = Annotated[str, BeforeValidator(_cleaned), StringConstraints(min_length=1, max_length=8_000)]
 Clearance = Annotated[int, Field(ge=0, le=3)]
-Roles = Annotated[list[Literal["admin", "viewer"]], Field(max_length=2)]
+Roles = Annotated[list[Literal["admin", "editor", "viewer"]], Field(max_length=3)]
 PackPath = Annotated[str, StringConstraints(min_length=1, max_length=300), AfterValidator(_storable)]
 PackText = Annotated[str, AfterValidator(_storable)]
 

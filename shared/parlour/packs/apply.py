@@ -19,9 +19,9 @@ from parlour.knowledge.records.edges import write_edges
 from parlour.knowledge.records.entities import prepare_entities, write_entities
 from parlour.models import spend
 from parlour.packs import built_in, drafts, plan, store, weigh
-from parlour.packs.format import LEVELS, Pack
+from parlour.packs.format import Pack
 from parlour.packs.plan import Kind, Plan
-from parlour.principal import Principal
+from parlour.principal import LEVELS, Principal
 from parlour.tenancy import audit, routes, tenants, versions
 from parlour.tenancy.roles import require
 

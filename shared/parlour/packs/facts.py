@@ -6,10 +6,10 @@ from datetime import date
 from typing import Any
 
 from parlour.infra.errors import PackProblem
+from parlour.knowledge.text.nearest import listed, meant
 from parlour.packs.format import EntityType, Property, Record
 from parlour.packs.locate import Located, Place
 from parlour.packs.reading import Reading
-from parlour.packs.spelling import listed, meant
 
 _OWN_FIELDS = frozenset({"date", "author"})
 """What a document's header has fields for; its row has them among the metadata."""

@@ -22,9 +22,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
 from parlour.packs import spelling
-
-LEVELS = ("public", "internal", "confidential", "restricted")
-"""Clearance and classification 0 to 3, as packs call them."""
+from parlour.principal import LEVELS
 
 
 class Part(BaseModel):

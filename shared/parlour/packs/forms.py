@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from parlour.infra.jsonable import Json, JsonObject
-from parlour.packs.format import LEVELS, Part
+from parlour.packs.format import Part
+from parlour.principal import LEVELS
 
 _LEVEL_FIELDS = frozenset({"clearance", "classification"})
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from parlour.infra.errors import InvalidPack, PackProblem
+from parlour.knowledge.text.nearest import meant
 from parlour.packs import explain, front_matter, locate, spelling
 from parlour.packs.format import (
     Agent,
@@ -135,7 +136,7 @@ def _named(path: str, name: str, spelt: Callable[[str], str]) -> None:
 def _misplaced(folder: str, name: str) -> str:
     if folder in _FOLDERS:
         return f"must be {folder}/<name>.yaml"
-    near = spelling.meant(folder, [*_FOLDERS, "documents"]) if name else spelling.meant(folder, [TENANT])
+    near = meant(folder, [*_FOLDERS, "documents"]) if name else meant(folder, [TENANT])
     return f"has no place in a pack{near} (there are: {TENANT}, {', '.join(_FOLDERS)}, documents)"
 
 

@@ -1,11 +1,11 @@
 """How names, references, hosts and dates are spelt in a pack; every message says how to put it right."""
 
-import difflib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
 
+from parlour.knowledge.text.nearest import meant
 from parlour.models.cap import check_cap
 
 _SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
@@ -156,16 +156,6 @@ def secret_reference(value: str) -> str:
     return value
 
 
-def meant(value: str, options: Iterable[str]) -> str:
-    """`; did you mean 'x'?` when something among `options` is spelt much like `value`, else nothing."""
-    return "".join(f"; did you mean '{near}'?" for near in nearest(value, options))
-
-
-def nearest(value: str, options: Iterable[str]) -> list[str]:
-    """The option that is spelt most like `value`, if any is much like it."""
-    return difflib.get_close_matches(value, list(options), n=1, cutoff=0.6)
-
-
 def unstorable(character: str) -> bool:
     """Whether a character is none that a text may have: controls, and halves of surrogate pairs.
 
@@ -173,13 +163,6 @@ def unstorable(character: str) -> bool:
     """
     code = ord(character)
     return (code < 0x20 and character not in "\t\n\f\r") or code == 0x7F or 0xD800 <= code < 0xE000
-
-
-def listed(options: Iterable[str], most: int = 12) -> str:
-    """The options in order, `most` of them, for a message."""
-    names = sorted(options)
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return (", ".join(names[:most]) + more) or "none"
 
 
 def _random(part: str) -> bool:

@@ -6,8 +6,9 @@ from uuid import UUID
 from parlour.infra.errors import Forbidden, InvalidRequest
 from parlour.principal import PUBLIC, RESTRICTED, Principal
 
-ROLES = frozenset({"admin", "viewer"})
-"""admin changes configuration and holds every other role; viewer reads what an operator sees."""
+ROLES = frozenset({"admin", "editor", "viewer"})
+"""admin changes configuration and holds every other role; editor writes records, documents and files; viewer reads
+what an operator sees."""
 
 
 def operator(tenant_id: UUID) -> Principal:

@@ -1,0 +1,131 @@
+"""What a kind of record says about its records: their properties, and what Parlour makes of them. Pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from parlour.infra.jsonable import Json, JsonObject
+from parlour.knowledge.records.snapshots import RecordType
+from parlour.principal import LEVELS
+
+DEFAULT_LINK = "/console/#/records/{{type}}/{{key}}"
+_COALESCE_SECONDS = 30
+_SUMMARY_INTERVAL = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The `rag` settings of a kind, with what holds when one is not said.
+
+    context             whether its records have searchable rows
+    children            whether a change of what belongs to a record makes the record's Pulse stale too
+    pulse               whether its records have Pulses
+    coalesce_seconds    how long changes are gathered before a Pulse is written anew, 10 to 120
+    tracked_properties  which changes make a Pulse stale; none named: every change
+    status_properties   whose values are counted for a Pulse
+    classification      what a new record has when nobody says
+    budget              tokens of a conversation about a record; None: its agent's
+    """
+
+    semantic: str = ""
+    context: bool = True
+    children: bool = False
+    pulse: bool = False
+    pulse_model: str = ""
+    pulse_prompt: str = ""
+    coalesce_seconds: int = _COALESCE_SECONDS
+    status_properties: tuple[str, ...] = ()
+    tracked_properties: tuple[str, ...] = ()
+    chat_visibility: str = "private"
+    chat_agent: str = ""
+    summary_interval: int = _SUMMARY_INTERVAL
+    budget: int | None = None
+    classification: int = 0
+    icon: str = ""
+    colour: str = ""
+    link: str = DEFAULT_LINK
+
+    @classmethod
+    def of(cls, rag: Mapping[str, Json]) -> "Settings":
+        """As a type's row has them; what is not of the right kind counts as not said."""
+        level = rag.get("classification")
+        return cls(
+            semantic=_text(rag, "semantic"),
+            context=rag.get("context") != "off",
+            children=rag.get("children") == "auto",
+            pulse=rag.get("pulse") == "auto",
+            pulse_model=_text(rag, "pulse_model"),
+            pulse_prompt=_text(rag, "pulse_prompt"),
+            coalesce_seconds=_number(rag, "coalesce_seconds") or _COALESCE_SECONDS,
+            status_properties=_names(rag, "status_properties"),
+            tracked_properties=_names(rag, "tracked_properties"),
+            chat_visibility=_text(rag, "chat_visibility") or "private",
+            chat_agent=_text(rag, "chat_agent"),
+            summary_interval=_number(rag, "summary_interval") or _SUMMARY_INTERVAL,
+            budget=_number(rag, "budget"),
+            classification=LEVELS.index(level) if isinstance(level, str) and level in LEVELS else 0,
+            icon=_text(rag, "icon"),
+            colour=_text(rag, "colour"),
+            link=_text(rag, "link") or DEFAULT_LINK,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A kind of record as a tenant has it; `id` is None while it is one of Parlour's own that nobody used yet."""
+
+    key: str
+    display_name: str
+    properties: JsonObject = field(default_factory=dict)
+    rag: JsonObject = field(default_factory=dict)
+    version: int = 1
+    id: UUID | None = None
+
+    @property
+    def settings(self) -> Settings:
+        """What its `rag` block says."""
+        return Settings.of(self.rag)
+
+    @property
+    def record_type(self) -> RecordType:
+        """What snapshots are made from."""
+        return RecordType(self.key, self.display_name, self.properties, self.rag)
+
+    def link_to(self, key: str) -> str:
+        """Where a record of this kind is looked at."""
+        return self.settings.link.replace("{{type}}", self.key).replace("{{key}}", key)
+
+    def label(self, name: str) -> str:
+        """A property as readers call it."""
+        known = self.properties.get(name)
+        label = known.get("label") if isinstance(known, dict) else None
+        return label if isinstance(label, str) and label else name.replace("_", " ")
+
+
+def is_told_anew(before: JsonObject, after: JsonObject) -> bool:
+    """Whether rows or Pulses of a kind's records have to be made again, after its configuration changed."""
+    return _telling(before) != _telling(after)
+
+
+def _telling(config: JsonObject) -> tuple[object, ...]:
+    rag, properties = config.get("rag"), config.get("properties")
+    settings = Settings.of(rag if isinstance(rag, dict) else {})
+    known = properties if isinstance(properties, dict) else {}
+    labels = {name: one.get("label") for name, one in known.items() if isinstance(one, dict)}
+    return config.get("display_name"), labels, settings.semantic, settings.context, settings.pulse
+
+
+def _text(rag: Mapping[str, Json], name: str) -> str:
+    value = rag.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _number(rag: Mapping[str, Json], name: str) -> int | None:
+    value = rag.get(name)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _names(rag: Mapping[str, Json], name: str) -> tuple[str, ...]:
+    value = rag.get(name)
+    found: Sequence[Json] = value if isinstance(value, list) else ()
+    return tuple(one for one in found if isinstance(one, str))

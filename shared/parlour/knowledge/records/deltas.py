@@ -1,0 +1,83 @@
+"""What changed of a record, as a row that is searched and read: dated, by whom, from what to what. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from parlour.infra.jsonable import JsonObject
+from parlour.knowledge.index.rows import RowDraft
+from parlour.knowledge.records.definition import Definition
+from parlour.knowledge.records.record import Entity
+from parlour.knowledge.records.snapshots import say
+from parlour.principal import LEVELS, Principal
+
+_LONGEST_VALUE = 300
+
+_WHO = {
+    "user": "somebody in a conversation",
+    "member": "a member",
+    "key": "an API key",
+    "operator": "the operator",
+    "system": "Parlour",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One thing that changed: what readers call it, and what it was and is ("" for nothing)."""
+
+    name: str
+    label: str
+    before: str
+    after: str
+
+    def __str__(self) -> str:
+        if not self.before:
+            return f"{self.label}: {self.after}"
+        return f"{self.label}: {self.after or 'removed'} (was {self.before})"
+
+
+def differences(kind: Definition, before: Entity, after: Entity) -> list[Difference]:
+    """What of a record's name, level and properties changed. Its project is told by `moved`."""
+    found = [
+        Difference("name", "name", before.name, after.name),
+        Difference("classification", "classification", LEVELS[before.classification], LEVELS[after.classification]),
+    ]
+    for name in sorted({**before.properties, **after.properties}):
+        values = [_cut(say(entity.properties.get(name))) for entity in (before, after)]
+        if before.properties.get(name) != after.properties.get(name):
+            found.append(Difference(name, kind.label(name), *values))
+    return [one for one in found if one.name not in {"name", "classification"} or one.before != one.after]
+
+
+def moved(project: str | None) -> Difference:
+    """The record belongs to another project, or to none."""
+    return Difference("project", "project", "", project or "none")
+
+
+def delta(
+    principal: Principal, kind: Definition, entity: Entity, what: str, now: datetime, classification: int
+) -> RowDraft:
+    """The row: `[2026-03-02 09:30] Crane hire (Task): state: done (was open), by a member`."""
+    when = now.strftime("%Y-%m-%d %H:%M")
+    lead = f"[{when}] {entity.name} ({kind.display_name}): "
+    content = f"{lead}{what}, by {_WHO[principal.kind]}"
+    metadata: JsonObject = {
+        "kind": kind.display_name,
+        "heading": "change",
+        "date": when,
+        "type": entity.type,
+        "key": entity.key,
+        "version": entity.version,
+        "by": principal.name,
+    }
+    return RowDraft("delta", entity.version, entity.name, content, classification, metadata)
+
+
+def told(found: Sequence[Difference]) -> str:
+    """Several differences in one line."""
+    return "; ".join(map(str, found))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 1]}…"

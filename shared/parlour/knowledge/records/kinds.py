@@ -1,0 +1,138 @@
+"""The kinds of record that every tenant has without saying so. Pure.
+
+A pack that defines a kind of the same key has its own instead. The objects are written as a type's row has them
+(defaults left out), so that a kind which was taken into use and exported applies again without a change.
+"""
+
+from parlour.infra.jsonable import Json, JsonObject
+from parlour.knowledge.records.definition import Definition
+
+_DONE = "done"
+
+
+def _text(required: bool = False) -> JsonObject:
+    return {"type": "text", "required": True} if required else {"type": "text"}
+
+
+def _date(label: str = "") -> JsonObject:
+    return {"type": "date", "label": label} if label else {"type": "date"}
+
+
+def _choice(*choices: Json) -> JsonObject:
+    return {"type": "choice", "choices": [*choices]}
+
+
+def _kind(key: str, properties: JsonObject, rag: JsonObject) -> Definition:
+    return Definition(key, key.capitalize(), {"description": _text(), **properties}, rag)
+
+
+_LEVELS = _choice("low", "medium", "high", "critical")
+_PROGRESS = _choice("planned", "active", "blocked", _DONE, "cancelled")
+
+KINDS = {
+    kind.key: kind
+    for kind in (
+        _kind(
+            "project",
+            {"state": _PROGRESS, "start": _date(), "due": _date()},
+            {
+                "children": "auto",
+                "pulse": "auto",
+                "status_properties": ["state"],
+                "icon": "folder",
+                "colour": "blue",
+            },
+        ),
+        _kind(
+            "document",
+            {"state": _choice("draft", "review", "published", "archived", "scratch")},
+            {"icon": "file", "colour": "grey"},
+        ),
+        _kind(
+            "task",
+            {
+                "state": _choice("open", "in progress", "blocked", _DONE, "cancelled"),
+                "priority": _LEVELS,
+                "due": _date(),
+                "owner": _text(),
+            },
+            {"status_properties": ["state"], "icon": "check", "colour": "green"},
+        ),
+        _kind(
+            "goal",
+            {"state": _PROGRESS, "due": _date(), "measure": _text(), "target": _text()},
+            {"children": "auto", "pulse": "auto", "status_properties": ["state"], "icon": "target", "colour": "violet"},
+        ),
+        _kind(
+            "plan",
+            {"state": _PROGRESS, "start": _date(), "due": _date()},
+            {"children": "auto", "pulse": "auto", "status_properties": ["state"], "icon": "list", "colour": "teal"},
+        ),
+        _kind(
+            "milestone",
+            {"state": _choice("open", "reached", "missed"), "due": _date()},
+            {"children": "auto", "status_properties": ["state"], "icon": "flag", "colour": "amber"},
+        ),
+        _kind(
+            "risk",
+            {
+                "severity": _LEVELS,
+                "state": _choice("open", "watched", "closed"),
+                "likelihood": _choice("unlikely", "possible", "likely"),
+                "owner": _text(),
+                "response": _text(),
+                "due": _date(),
+            },
+            {
+                "pulse": "auto",
+                "pulse_prompt": "What the risk is, where it comes from, what is being done, what to do next.",
+                "status_properties": ["state", "severity"],
+                "icon": "warning",
+                "colour": "red",
+            },
+        ),
+        _kind(
+            "requirement",
+            {
+                "state": _choice("proposed", "agreed", "met", "dropped"),
+                "priority": _choice("must", "should", "could"),
+                "acceptance": _text(),
+            },
+            {"status_properties": ["state"], "icon": "ruler", "colour": "indigo"},
+        ),
+        _kind(
+            "output",
+            {"state": _choice("planned", "draft", "delivered", "accepted"), "due": _date(), "format": _text()},
+            {"status_properties": ["state"], "icon": "box", "colour": "brown"},
+        ),
+        _kind(
+            "finding",
+            {
+                "kind": _text(),
+                "severity": _LEVELS,
+                "status": _choice("open", "confirmed", "resolved", "dismissed"),
+                "recommendation": _text(),
+            },
+            {"status_properties": ["status", "severity"], "icon": "search", "colour": "orange"},
+        ),
+        _kind(
+            "contract",
+            {
+                "counterparty": _text(),
+                "subject": _text(),
+                "signed": _date(),
+                "ends": _date(),
+                "amount": {"type": "number"},
+                "currency": _text(),
+                "state": _choice("draft", "in force", "ended"),
+            },
+            {"children": "auto", "pulse": "auto", "status_properties": ["state"], "icon": "scroll", "colour": "navy"},
+        ),
+        _kind(
+            "conversation",
+            {"participants": _text(), "state": _choice("open", "closed")},
+            {"children": "auto", "icon": "chat", "colour": "cyan"},
+        ),
+    )
+}
+"""By key. `state` (a finding's: `status`) says how far a record is, and `due` when it should be."""

@@ -1,0 +1,21 @@
+"""Names that somebody spelt almost right. Pure."""
+
+import difflib
+from collections.abc import Iterable
+
+
+def nearest(value: str, options: Iterable[str]) -> list[str]:
+    """The option that is spelt most like `value`, if any is much like it."""
+    return difflib.get_close_matches(value, list(options), n=1, cutoff=0.6)
+
+
+def meant(value: str, options: Iterable[str]) -> str:
+    """`; did you mean 'x'?` when something among `options` is spelt much like `value`, else nothing."""
+    return "".join(f"; did you mean '{near}'?" for near in nearest(value, options))
+
+
+def listed(options: Iterable[str], most: int = 12) -> str:
+    """The options in order, `most` of them, for a message."""
+    names = sorted(options)
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return (", ".join(names[:most]) + more) or "none"
