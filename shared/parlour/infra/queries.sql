@@ -6,6 +6,30 @@ INSERT INTO work_due (tenant_id, kind, id, due_at)
 VALUES (current_tenant(), %(kind)s, %(id)s, %(due_at)s)
 ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = EXCLUDED.due_at;
 
+-- name: hold_due
+-- Take a piece of work for one worker, unless another is at it; said twice by the same, it is taken once.
+INSERT INTO work_due (tenant_id, kind, id, due_at, held_until)
+VALUES (current_tenant(), %(kind)s, %(id)s, %(until)s, %(until)s)
+ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = EXCLUDED.due_at, held_until = EXCLUDED.held_until
+      WHERE work_due.held_until IS NULL OR work_due.held_until <= %(now)s
+         OR work_due.held_until = EXCLUDED.held_until;
+
+-- name: let_go_due
+-- Leave a piece of work that is held to whoever comes next.
+UPDATE work_due SET held_until = NULL, due_at = %(due_at)s
+ WHERE tenant_id = current_tenant() AND kind = %(kind)s AND id = %(id)s AND held_until = %(until)s;
+
+-- name: lock_due
+-- Keep a piece of work that is held as it is until the transaction ends: whoever says that there is more of it waits.
+SELECT held_until FROM work_due
+ WHERE tenant_id = current_tenant() AND kind = %(kind)s AND id = %(id)s AND held_until = %(until)s
+   FOR UPDATE;
+
+-- name: held_due
+-- Until when a worker is at the tenant's own piece of work; null when none is.
+SELECT held_until FROM work_due
+ WHERE tenant_id = current_tenant() AND kind = %(kind)s AND id = %(id)s;
+
 -- name: settle_due
 -- A piece of work is done.
 DELETE FROM work_due WHERE tenant_id = current_tenant() AND kind = %(kind)s AND id = %(id)s;

@@ -66,6 +66,29 @@ def mark(tx: Transaction, kind: Kind, work_id: UUID, due_at: datetime) -> None:
     tx.run(SQL["mark_due"], kind=kind, id=work_id, due_at=due_at)
 
 
+def hold(tx: Transaction, kind: Kind, work_id: UUID, until: datetime, now: datetime) -> bool:
+    """Be the only one at the work until `until`, which is one's own: no other worker gives the same. False when another
+    is. Who dies at it has it looked at again then."""
+    return tx.run(SQL["hold_due"], kind=kind, id=work_id, until=until, now=now) > 0
+
+
+def let_go(tx: Transaction, kind: Kind, work_id: UUID, until: datetime, due_at: datetime) -> None:
+    """Leave the work that was held `until` to whoever comes next, by `due_at` at the latest."""
+    tx.run(SQL["let_go_due"], kind=kind, id=work_id, until=until, due_at=due_at)
+
+
+def lock(tx: Transaction, kind: Kind, work_id: UUID, until: datetime) -> bool:
+    """Whether the work is still one's own; if so nobody adds to it before the transaction ends. What was added before
+    is seen by the next statement, and by none before it."""
+    return tx.value(SQL["lock_due"], kind=kind, id=work_id, until=until) is not None
+
+
+def held_until(tx: Transaction, kind: Kind, work_id: UUID) -> datetime | None:
+    """Until when a worker is at the work; None when none is."""
+    until: datetime | None = tx.value(SQL["held_due"], kind=kind, id=work_id)
+    return until
+
+
 def settle(tx: Transaction, kind: Kind, work_id: UUID) -> None:
     """The work is done; nobody has to look."""
     tx.run(SQL["settle_due"], kind=kind, id=work_id)

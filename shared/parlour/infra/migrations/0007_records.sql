@@ -2,8 +2,9 @@
 
 -- project_id: the project that a record belongs to. stale_since, stale_causes: since when, and for what, its Pulse no
 -- longer says what is; null while it does. origin: the idempotency key of the call that made it, so that a call that
--- is repeated finds what it has done.
+-- is repeated finds what it has done. described: the version of its type that its rows were made from.
 ALTER TABLE entities
+    ADD COLUMN described    int NOT NULL DEFAULT 1,
     ADD COLUMN project_id   uuid,
     ADD COLUMN created_by   text NOT NULL DEFAULT '',
     ADD COLUMN updated_by   text NOT NULL DEFAULT '',
@@ -84,17 +85,21 @@ CREATE TABLE document_nodes (
 CALL isolate('document_nodes');
 
 -- pending: no vector yet in the tenant's space. session_id: the conversation that a row is from; only a search of that
--- conversation finds it. team_id: only that team's bindings and the tenant's members find it.
+-- conversation finds it. team_id: only that team's bindings and the tenant's members find it. other_id: the record that
+-- the row names besides its own (a link's other end); it goes with that one, and is as closed as that one.
 ALTER TABLE context_rows
+    ADD COLUMN other_id   uuid,
     ADD COLUMN file_id    uuid,
     ADD COLUMN session_id uuid,
     ADD COLUMN message_id uuid,
     ADD COLUMN team_id    uuid,
     ADD COLUMN pending    boolean NOT NULL DEFAULT false,
+    ADD FOREIGN KEY (tenant_id, other_id) REFERENCES entities (tenant_id, id) ON DELETE CASCADE,
     ADD FOREIGN KEY (tenant_id, file_id) REFERENCES files (tenant_id, id) ON DELETE CASCADE,
     ADD FOREIGN KEY (tenant_id, session_id) REFERENCES sessions (tenant_id, id) ON DELETE CASCADE,
     ADD FOREIGN KEY (tenant_id, message_id) REFERENCES messages (tenant_id, id) ON DELETE CASCADE,
     ADD FOREIGN KEY (tenant_id, team_id) REFERENCES teams (tenant_id, id) ON DELETE CASCADE;
+CREATE INDEX context_rows_other ON context_rows (tenant_id, other_id) WHERE other_id IS NOT NULL;
 CREATE INDEX context_rows_file ON context_rows (tenant_id, file_id) WHERE file_id IS NOT NULL;
 CREATE INDEX context_rows_session ON context_rows (tenant_id, session_id) WHERE session_id IS NOT NULL;
 CREATE UNIQUE INDEX context_rows_message ON context_rows (tenant_id, message_id) WHERE message_id IS NOT NULL;
@@ -107,7 +112,8 @@ CREATE INDEX messages_unindexed ON messages (tenant_id, id) WHERE NOT indexed;
 -- embedding_space: the space that the tenant's searches look into; null is the deployment's.
 ALTER TABLE tenants ADD COLUMN embedding_space text;
 
--- A tenant on its way to another model. cursor: the last row that has its vector there.
+-- A tenant on its way to another model. cursor: the last row that has its vector there. cleared_at: since when the
+-- vectors of the model it came from are gone.
 CREATE TABLE reembeddings (
     tenant_id   uuid PRIMARY KEY REFERENCES tenants ON DELETE CASCADE,
     space       text NOT NULL,
@@ -115,12 +121,45 @@ CREATE TABLE reembeddings (
     done        int NOT NULL DEFAULT 0,
     total       int NOT NULL,
     started_at  timestamptz NOT NULL,
-    finished_at timestamptz
+    finished_at timestamptz,
+    cleared_at  timestamptz
 );
 CALL isolate('reembeddings');
 
 -- embedding: a tenant's rows without a vector (id: the tenant). file: one that has to be taken in.
 -- record_type: one whose records have to be described anew.
+-- held_until: until when a worker is at it, for work that has no row of its own to say so.
+ALTER TABLE work_due ADD COLUMN held_until timestamptz;
 ALTER TABLE work_due DROP CONSTRAINT work_due_kind_check;
 ALTER TABLE work_due ADD CONSTRAINT work_due_kind_check
     CHECK (kind IN ('session', 'outbox', 'tool_call', 'embedding', 'file', 'record_type'));
+
+-- Which transaction wrote a tenant's records last, so that whoever keeps what they read can tell in one look whether it
+-- still holds, on every worker. Noted when the transaction commits: the tenant's row is locked for that moment only, and
+-- nothing is waited for after it, so that two writers cannot wait for each other. The mark is seen if and only if what
+-- it stands for is seen.
+CREATE TABLE record_writes (
+    tenant_id uuid PRIMARY KEY REFERENCES tenants ON DELETE CASCADE,
+    latest    xid8 NOT NULL
+);
+CALL isolate('record_writes');
+
+CREATE FUNCTION note_record_write() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO record_writes AS w (tenant_id, latest)
+    SELECT t.tenant_id, pg_current_xact_id() FROM tenants t WHERE t.tenant_id = COALESCE(NEW.tenant_id, OLD.tenant_id)
+    ON CONFLICT (tenant_id) DO UPDATE SET latest = EXCLUDED.latest WHERE w.latest <> EXCLUDED.latest;
+    RETURN NULL;
+END
+$$;
+
+DO $$
+DECLARE
+    written regclass;
+BEGIN
+    FOREACH written IN ARRAY ARRAY['entities', 'edges', 'documents', 'entity_types']::regclass[] LOOP
+        EXECUTE format('CREATE CONSTRAINT TRIGGER note_record_write AFTER INSERT OR UPDATE OR DELETE ON %s
+                        DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION note_record_write()', written);
+    END LOOP;
+END
+$$;

@@ -13,7 +13,10 @@ SOON = timedelta(seconds=5)
 
 
 def mark(tx: Transaction, tenant_id: UUID, now: datetime) -> None:
-    """Write down that the tenant has rows without a vector, so that the sweep finds them should the nudge be lost."""
+    """Write down that the tenant has rows without a vector, so that the sweep finds them should the nudge be lost.
+
+    Best done last in a transaction, since everybody who writes knowledge of this tenant waits until the commit.
+    """
     work_due.mark(tx, "embedding", tenant_id, now + work_due.GRACE)
 
 
