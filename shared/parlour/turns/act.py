@@ -173,6 +173,8 @@ def _context(running: Running, loaded: Loaded, step: int, request: ToolRequest) 
         now=services.clock(), new_id=services.new_id, fence=running.lease.token,
         idempotency_key=idempotency_key(running.turn.id, step, request.call_id),
         seconds_left=lambda: running.seconds_left() - SECONDS_KEPT, team_id=loaded.persona.team.id,
+        asked=loaded.asked,
+        entity_id=loaded.entity_id,
     )  # fmt: skip
 
 

@@ -2,15 +2,20 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from uuid import UUID
 
 from parlour.context import budget, heartbeat, tiers
 from parlour.context.assemble import Candidates
+from parlour.context.briefing import Briefing
 from parlour.context.calls import Round
 from parlour.context.history import KEPT_MESSAGES, Said
 from parlour.infra.errors import NotFound
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
+from parlour.knowledge.records.linked import Focus, LinkCache, focus
+from parlour.knowledge.records.linked_text import briefings
+from parlour.knowledge.tools.get_linked_entities import GET_LINKED_ENTITIES
 from parlour.principal import Principal
 from parlour.tenancy import bindings, people
 from parlour.tenancy.bindings import Persona
@@ -29,6 +34,7 @@ class Loaded:
 
     open_calls    effects that were reserved or begun and have no outcome, by step and call.
     undispatched  heavy calls that the dispatcher may never have heard of.
+    entity_id     the record that the conversation is about, if its user may see it.
     """
 
     principal: Principal
@@ -39,6 +45,7 @@ class Loaded:
     journal: Journal
     open_calls: Mapping[tuple[int, str], OpenCall]
     undispatched: Sequence[UUID]
+    entity_id: UUID | None = None
 
     def asking(self, journal: Journal) -> Candidates:
         """The candidates for the next prompt: what was loaded, and the tool rounds since."""
@@ -50,7 +57,9 @@ class Loaded:
         return replace(self.candidates, rounds=rounds)
 
 
-def load(tx: Transaction, lease: Lease, turn: OpenTurn, inputs: Sequence[Inbound]) -> Loaded:
+def load(
+    tx: Transaction, lease: Lease, turn: OpenTurn, inputs: Sequence[Inbound], links: LinkCache, now: datetime
+) -> Loaded:
     """Read the turn's material. NotFound when the binding or the user is gone, Misconfigured when a tier is wrong."""
     persona = bindings.load(tx, lease.binding_id)
     if persona is None:
@@ -58,6 +67,7 @@ def load(tx: Transaction, lease: Lease, turn: OpenTurn, inputs: Sequence[Inbound
     principal = people.principal_of(tx, lease.user_id, lease.binding_id)
     user = people.user(tx, lease.user_id)
     tools = load_tools(tx, persona.agent.tools)
+    about = _about(tx, principal, lease, persona, links, now)
     earlier = store.said_before(tx, lease.id, turn.number, KEPT_MESSAGES)
     candidates = Candidates(
         tools=tuple(tool.to_model() for tool in tools),
@@ -68,12 +78,30 @@ def load(tx: Transaction, lease: Lease, turn: OpenTurn, inputs: Sequence[Inbound
         ),
         texts=[text for message in inputs if (text := polite.as_read(message))],
         rounds=(),
+        briefing=_briefing(about, tools) if about else None,
     )
     journal = _journal(tx, turn, persona.agent.max_tool_iterations)
     profile = budget.profile(persona.agent.budget)
     left_open = {} if turn.is_new else {(one.step, one.call_id): one for one in calls.unfinished(tx, turn.id)}
     undispatched = [] if turn.is_new else calls.undispatched(tx, turn.id)
-    return Loaded(principal, persona, tuple(tools), candidates, profile, journal, left_open, undispatched)
+    return Loaded(
+        principal, persona, tuple(tools), candidates, profile, journal, left_open, undispatched,
+        entity_id=about.id if about else None,
+    )  # fmt: skip
+
+
+def _about(
+    tx: Transaction, principal: Principal, lease: Lease, persona: Persona, links: LinkCache, now: datetime
+) -> Focus | None:
+    """The record that the session is about, as its user may see it now; without one nothing is read."""
+    if lease.entity_id is None:
+        return None
+    return focus(principal, tx, lease.entity_id, team_id=persona.team.id, cache=links, now=now)
+
+
+def _briefing(about: Focus, tools: Sequence[Tool]) -> Briefing:
+    more = any(tool.name == GET_LINKED_ENTITIES.name for tool in tools)
+    return Briefing(about.linked.handle, about.text, briefings(about.linked, hint=more))
 
 
 def _said(one: Earlier) -> Said:

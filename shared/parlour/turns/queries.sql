@@ -5,7 +5,7 @@ UPDATE sessions
    SET lease_token = lease_token + 1, lease_until = %(until)s, lease_holder = %(holder)s
  WHERE id = %(session_id)s AND (lease_until IS NULL OR lease_until <= %(now)s OR lease_holder = %(holder)s)
 RETURNING id, user_id, binding_id, channel, lease_token AS token, lease_until AS until, lease_holder AS holder,
-          last_event;
+          last_event, entity_id;
 
 -- name: lease_end
 -- When the session's lease ends by itself, null when nobody holds it; no row for a session that is gone.

@@ -14,6 +14,7 @@ class Lease:
 
     holder      the worker; a lease it took by a statement whose answer was lost is still its own.
     last_event  the number of the feed's newest event.
+    entity_id   the record that the session is about.
     """
 
     id: UUID
@@ -24,6 +25,7 @@ class Lease:
     until: datetime
     holder: UUID
     last_event: int
+    entity_id: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)

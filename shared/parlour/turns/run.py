@@ -148,15 +148,17 @@ def _line_for(problem: ParlourError) -> str:
 
 def _load(running: Running) -> Loaded:
     """The turn's material; a heavy call that was reserved and perhaps never sent to its queue is sent again."""
+    services, now = running.services, running.services.clock()
     with running.stages.timed("load"):
-        loaded = running.services.database.run(
-            running.feed.principal, lambda tx: load(tx, running.lease, running.turn, running.inputs)
+        loaded = services.database.run(
+            running.feed.principal,
+            lambda tx: load(tx, running.lease, running.turn, running.inputs, services.links, now),
         )
     running.open_calls.update(loaded.open_calls)
     tenant_id = running.feed.principal.tenant_id
     waiting = [dispatch_message(tenant_id, call_id, running.turn.attempts) for call_id in loaded.undispatched]
     if waiting:
-        running.services.tools.send(waiting)
+        services.tools.send(waiting)
     return loaded
 
 

@@ -9,6 +9,7 @@ from parlour.infra.errors import RetryError
 from parlour.infra.ids import NewId
 from parlour.infra.postgres import Database
 from parlour.infra.queues import Queue
+from parlour.knowledge.records.linked import LinkCache
 from parlour.models.fallback import LEAST_SECONDS
 from parlour.models.request import Model
 from parlour.tools.calls import OpenCall
@@ -30,6 +31,7 @@ class Services:
 
     outbox, tools  the queues of the senders and of the dispatcher.
     default_cap    US dollars a day for a tenant without a cap of its own.
+    links          what conversations about records begin with, as read a moment ago.
     """
 
     database: Database
@@ -42,6 +44,7 @@ class Services:
     new_id: NewId
     sleep: Callable[[float], None]
     jitter: Callable[[float, float], float]
+    links: LinkCache = field(default_factory=LinkCache)
 
 
 @dataclass(frozen=True, slots=True)
