@@ -39,6 +39,7 @@ class ToolContext:
     line             how whoever gives the call up ends it.
     team_id          the team as whose a turn answers: it sees that team's own documents, and no other team's.
     entity_id        the record that the conversation is about.
+    asked            what the user wrote last, two messages at most, oldest first.
     """
 
     principal: Principal
@@ -55,6 +56,7 @@ class ToolContext:
     line: Line = field(default_factory=Line)
     team_id: UUID | None = None
     entity_id: UUID | None = None
+    asked: Sequence[str] = ()
 
 
 type Builtin = Callable[[ToolContext, JsonObject], JsonObject]
