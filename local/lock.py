@@ -8,6 +8,7 @@ no path, and the hashes of every platform's wheel (the layer is built for arm64 
 import os
 import subprocess
 import sys
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,10 +28,14 @@ _FLAGS = (
 
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """One pinned file: where it is, and what it is made from (pip-compile's arguments)."""
+    """One pinned file: where it is, and what it is made from (pip-compile's arguments).
+
+    extra  an extra of the project that is pinned by itself, without the project: the source "-" is its entries.
+    """
 
     output: str
     sources: tuple[str, ...]
+    extra: str = ""
 
 
 _PROJECT = "pyproject.toml"
@@ -38,11 +43,13 @@ _LAYER = "layers/dependencies/requirements.txt"
 
 LOCKS = (
     Lock(_LAYER, (_PROJECT,)),
+    Lock("layers/extraction/requirements.txt", (f"--constraint={_LAYER}", "-"), extra="extraction"),
     Lock(
         "requirements/dev.txt",
         (
             f"--constraint={_LAYER}",
             "--extra=cli",
+            "--extra=extraction",
             "--extra=local",
             "--extra=dev",
             "--build-deps-for=editable",
@@ -58,8 +65,18 @@ LOCKS = (
 def compile_lock(lock: Lock, extra: Sequence[str] = ()) -> None:
     """Write one pinned file. Raises CalledProcessError when nothing satisfies the sources."""
     command = [sys.executable, "-m", "piptools", "compile", *_FLAGS, *extra, f"--output-file={lock.output}"]
-    subprocess.run([*command, *lock.sources], cwd=ROOT, env=_environment(), check=True)
-    _refuse_addresses(ROOT / lock.output)
+    given = "\n".join(_entries(lock.extra)) if lock.extra else None
+    subprocess.run([*command, *lock.sources], cwd=ROOT, env=_environment(), check=True, input=given, text=True)
+    output = ROOT / lock.output
+    output.write_text(output.read_text("utf-8").replace("via -r -", "via parlour (pyproject.toml)"), "utf-8")
+    _refuse_addresses(output)
+
+
+def _entries(extra: str) -> list[str]:
+    """What the project declares for one of its extras."""
+    project = tomllib.loads((ROOT / _PROJECT).read_text("utf-8"))["project"]
+    entries: list[str] = project["optional-dependencies"][extra]
+    return entries
 
 
 def _environment() -> dict[str, str]:

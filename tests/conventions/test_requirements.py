@@ -10,6 +10,7 @@ from local.lock import LOCKS
 
 FILES = [lock.output for lock in LOCKS]
 LAYER = "layers/dependencies/requirements.txt"
+EXTRACTION = "layers/extraction/requirements.txt"
 DEV = "requirements/dev.txt"
 
 
@@ -35,21 +36,28 @@ def test_every_pin_has_its_hashes_and_the_file_names_no_place(file: str) -> None
 
 def test_the_layer_is_pinned_for_everything_the_package_declares() -> None:
     assert declared() <= set(pins(LAYER))
+    assert declared("extraction") - declared() <= set(pins(EXTRACTION))
 
 
 def test_the_development_environment_is_pinned_for_everything_declared() -> None:
-    assert declared("cli", "local", "dev") <= set(pins(DEV))
+    assert declared("cli", "extraction", "local", "dev") <= set(pins(DEV))
 
 
 def test_what_is_tested_is_what_is_deployed() -> None:
     development = pins(DEV)
-    assert {name: development.get(name) for name in pins(LAYER)} == pins(LAYER)
+    for layer in (pins(LAYER), pins(EXTRACTION)):
+        assert {name: development.get(name) for name in layer} == layer
+
+
+def test_what_two_layers_have_in_common_is_one_version() -> None:
+    both = pins(LAYER).keys() & pins(EXTRACTION).keys()
+    assert {name: pins(EXTRACTION)[name] for name in both} == {name: pins(LAYER)[name] for name in both}
 
 
 def test_native_packages_are_pinned_for_both_architectures() -> None:
     """One file serves both builds, so it carries more hashes than one platform's."""
-    text = Path(LAYER).read_text("utf-8")
-    for name in ("psycopg-binary", "pydantic-core", "cryptography", "tiktoken"):
+    text = "".join(Path(layer).read_text("utf-8") for layer in (LAYER, EXTRACTION))
+    for name in ("psycopg-binary", "pydantic-core", "cryptography", "tiktoken", "lxml", "pypdfium2", "python-calamine"):
         entry = re.search(rf"^{name}==\S+((?: \\\n +--hash=\S+)+)", text, flags=re.MULTILINE)
         assert entry is not None
         assert entry.group(1).count("--hash") > 10

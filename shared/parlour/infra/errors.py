@@ -31,6 +31,7 @@
     │   ├── MethodNotAllowed          405
     │   ├── Conflict                  409
     │   ├── PayloadTooLarge           413
+    │   ├── UnreadableFile            422, with the reason by name
     │   └── InvalidPack               422, with file, line and field of every problem
     └── OperatorError                 the people who run it
         ├── Misconfigured
@@ -251,6 +252,18 @@ class PayloadTooLarge(CallerError):
 
     code = "payload_too_large"
     status = 413
+
+
+class UnreadableFile(CallerError):
+    """The file cannot be read."""
+
+    code = "unreadable_file"
+    status = 422
+
+    def __init__(self, message: str | None = None, *, reason: str = "broken") -> None:
+        """`reason`: a constant that says what is the matter, for the log and for whoever asks why."""
+        super().__init__(message)
+        self.reason = reason
 
 
 class InvalidRequest(CallerError):

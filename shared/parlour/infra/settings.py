@@ -1,11 +1,14 @@
 """The environment, read in one place: one class per function, one field per variable of the template."""
 
+import os
 from decimal import Decimal
 
 from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from parlour.infra.errors import Misconfigured
+
+_LIBRARIES = ("LD_LIBRARY_PATH", "PATH", "SSL_CERT_FILE")
 
 
 class Settings(BaseSettings):
@@ -148,6 +151,11 @@ class MigrateSettings(DatabaseSettings, EmbeddingModelSettings):
     """The owner role, for migrations and the indexes over vectors."""
 
     owner_secret: str = Field(description="secret of the owning role, shaped like database_secret")
+
+
+def bare_environment() -> dict[str, str]:
+    """For a process that is not to be trusted: where its interpreter's libraries are, and nothing else of ours."""
+    return {name: value for name in _LIBRARIES if (value := os.environ.get(name))}  # noqa: TID251 - read here only
 
 
 def load[S: Settings](settings: type[S]) -> S:

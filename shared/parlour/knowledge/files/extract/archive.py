@@ -1,0 +1,66 @@
+"""Whether an Office file, which is an archive, may be opened: it is measured before anything in it is parsed."""
+
+import re
+import zipfile
+from pathlib import Path
+
+from parlour.knowledge.files.problems import unreadable
+
+MOST_ENTRIES = 10_000
+LARGEST_ENTRY = 256 * 1024 * 1024
+LARGEST_MARKUP = 128 * 1024 * 1024
+"""Of one part that is XML and is parsed as a whole."""
+
+LARGEST_TOTAL = 512 * 1024 * 1024
+STEEPEST = 200
+"""Times that all of it may be larger than the file. Office's XML shrinks to a tenth, a sheet of repeated rows to a
+hundredth; what bombs are made of shrinks to a thousandth."""
+
+_LENIENT_BELOW = 16 * 1024 * 1024
+"""So little unpacked harms nobody, however steep."""
+
+_MARKUP = (".xml", ".rels", ".vml")
+_ENCRYPTED_FLAG = 0x1
+_BLOCK = 1024 * 1024
+_DEFINES = re.compile(rb"<!(?:DOCTYPE|ENTITY)", re.IGNORECASE)
+_OVERLAP = 16
+
+
+def check_archive(path: Path) -> None:
+    """UnreadableFile when the archive is broken, encrypted, a bomb, or has markup that defines entities.
+
+    What an archive says of its parts' sizes may be a lie, so the markup is unpacked once, block by block, and counted.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            entries = archive.infolist()
+            _check_told(entries, path.stat().st_size)
+            for entry in entries:
+                if entry.filename.lower().endswith(_MARKUP):
+                    _check_markup(archive, entry)
+    except (zipfile.BadZipFile, zipfile.LargeZipFile, NotImplementedError, OSError, EOFError, ValueError) as error:
+        raise unreadable("broken") from error
+
+
+def _check_told(entries: list[zipfile.ZipInfo], size: int) -> None:
+    total = sum(entry.file_size for entry in entries)
+    if any(entry.flag_bits & _ENCRYPTED_FLAG for entry in entries):
+        raise unreadable("encrypted")
+    largest = max((entry.file_size for entry in entries), default=0)
+    if len(entries) > MOST_ENTRIES or total > LARGEST_TOTAL or largest > LARGEST_ENTRY:
+        raise unreadable("bomb")
+    if total > _LENIENT_BELOW and total > STEEPEST * size:
+        raise unreadable("bomb")
+
+
+def _check_markup(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> None:
+    """Unpack a part and throw it away: its true size, and that it has no document type. Office never writes one."""
+    seen, tail = 0, b""
+    with archive.open(entry) as part:
+        while block := part.read(_BLOCK):
+            seen += len(block)
+            if seen > LARGEST_MARKUP:
+                raise unreadable("bomb")
+            if _DEFINES.search((tail + block).replace(b"\0", b"")):
+                raise unreadable("markup_bomb")
+            tail = block[-_OVERLAP:]

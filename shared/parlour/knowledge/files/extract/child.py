@@ -1,0 +1,70 @@
+"""The process that reads a file somebody uploaded: `python -m parlour.knowledge.files.extract.child KIND FILE OUT ...`.
+
+It has no credentials, little memory and little time, and sees nothing but the file. Whatever a parser does to it,
+the file fails and nothing else does. OUT gets the text as JSON, or {"problem": reason}.
+"""
+
+import json
+import resource
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+
+from parlour.infra.errors import UnreadableFile
+from parlour.infra.jsonable import JsonObject
+from parlour.knowledge.files.extract.parts import Part
+from parlour.knowledge.files.extract.pieces import pieces_of
+
+_READERS: Mapping[str, tuple[str, str]] = {
+    "pdf": ("pdf", "extract"),
+    "docx": ("word", "extract"),
+    "xlsx": ("sheets", "extract"),
+    "pptx": ("slides", "extract"),
+    "html": ("page", "extract"),
+    "email": ("letter", "extract"),
+    "csv": ("sheets", "extract_csv"),
+    "markdown": ("plain", "extract"),
+    "text": ("plain", "extract"),
+}
+_PACKAGE = "parlour.knowledge.files.extract"
+_LARGEST_OUTPUT = 256 * 1024 * 1024
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Read one file within the limits given: KIND FILE OUT MEMORY_BYTES SECONDS."""
+    kind, source, out, memory, seconds = arguments
+    _limit(int(memory), int(seconds))
+    Path(out).write_text(json.dumps(_told(kind, Path(source))), "utf-8")
+    return 0
+
+
+def _told(kind: str, source: Path) -> JsonObject:
+    module, function = _READERS[kind]
+    try:
+        read: Callable[[Path], list[Part]] = getattr(import_module(f"{_PACKAGE}.{module}"), function)
+        return pieces_of(read(source)).to_json()
+    except UnreadableFile as problem:
+        return {"problem": problem.reason}
+    except MemoryError:
+        return {"problem": "too_much_memory"}
+    except RecursionError:
+        return {"problem": "broken"}
+
+
+def _limit(memory: int, seconds: int) -> None:
+    """Take from this process what it must not have. A system that does not know a limit does without it."""
+    limits = {
+        resource.RLIMIT_AS: memory,
+        resource.RLIMIT_CPU: seconds,
+        resource.RLIMIT_FSIZE: _LARGEST_OUTPUT,
+        resource.RLIMIT_CORE: 0,
+    }
+    for name, most in limits.items():
+        with suppress(ValueError, OSError):
+            resource.setrlimit(name, (most, most))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,72 @@
+"""Reading a file in a process of its own."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from parlour.infra import log
+from parlour.infra.settings import bare_environment
+from parlour.knowledge.files.extract.parts import ReadFile
+from parlour.knowledge.files.kinds import FileKind, check_bytes
+from parlour.knowledge.files.problems import LARGEST_BYTES, unreadable
+
+_CHILD = "parlour.knowledge.files.extract.child"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What the process may take: bytes of memory, and seconds, both of the clock and of the processor."""
+
+    memory: int = 1024 * 1024 * 1024
+    seconds: int = 240
+
+
+def extract(data: bytes, kind: FileKind, limits: Limits = Limits()) -> ReadFile:
+    """The file's text. UnreadableFile when there is none to be had, for whatever reason; nothing else is harmed."""
+    if len(data) > LARGEST_BYTES:
+        raise unreadable("too_large")
+    check_bytes(kind, data)
+    with TemporaryDirectory(prefix="parlour-file-") as folder:
+        source, out = Path(folder, "file"), Path(folder, "out")
+        source.write_bytes(data)
+        _run(kind, source, out, limits)
+        return _read(out)
+
+
+def _run(kind: str, source: Path, out: Path, limits: Limits) -> None:
+    arguments = [sys.executable, "-m", _CHILD, kind, str(source), str(out), str(limits.memory), str(limits.seconds)]
+    environment = {**bare_environment(), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    try:
+        done = subprocess.run(  # noqa: S603 - this interpreter and our own module
+            arguments, env=environment, cwd=source.parent, timeout=limits.seconds, check=False,
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired as late:
+        raise unreadable("too_slow") from late
+    if done.returncode:
+        log.warning("extraction_died", kind=kind, code=done.returncode)
+        raise unreadable(_reason(done.returncode, done.stderr))
+
+
+def _reason(code: int, stderr: bytes) -> str:
+    """Why the process died. A parser in another language ends the process when there is no memory left."""
+    if code == -signal.SIGXCPU:
+        return "too_slow"
+    if code == -signal.SIGKILL or b"MemoryError" in stderr or b"bad_alloc" in stderr or b"memory allocation" in stderr:
+        return "too_much_memory"
+    return "broken"
+
+
+def _read(out: Path) -> ReadFile:
+    try:
+        told = json.loads(out.read_text("utf-8"))
+        if "problem" in told:
+            raise unreadable(str(told["problem"]))
+        return ReadFile.from_json(told)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise unreadable("broken") from error

@@ -1,0 +1,81 @@
+"""What kinds of files are taken, and which one a file is: by its bytes, and among texts by its name. Pure."""
+
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+from typing import Literal
+
+from parlour.knowledge.files.problems import unreadable
+
+type FileKind = Literal["pdf", "docx", "xlsx", "pptx", "html", "markdown", "text", "email", "csv"]
+
+_OFFICE = "application/vnd.openxmlformats-officedocument."
+
+MEDIA_TYPES: Mapping[FileKind, str] = {
+    "pdf": "application/pdf",
+    "docx": f"{_OFFICE}wordprocessingml.document",
+    "xlsx": f"{_OFFICE}spreadsheetml.sheet",
+    "pptx": f"{_OFFICE}presentationml.presentation",
+    "html": "text/html",
+    "markdown": "text/markdown",
+    "text": "text/plain",
+    "email": "message/rfc822",
+    "csv": "text/csv",
+}
+
+_BY_ENDING: Mapping[str, FileKind] = {
+    ".pdf": "pdf",
+    ".docx": "docx",
+    ".xlsx": "xlsx",
+    ".pptx": "pptx",
+    ".html": "html",
+    ".htm": "html",
+    ".md": "markdown",
+    ".markdown": "markdown",
+    ".txt": "text",
+    ".text": "text",
+    ".log": "text",
+    ".eml": "email",
+    ".csv": "csv",
+    ".tsv": "csv",
+}
+_OLD_OFFICE = frozenset({".doc", ".xls", ".ppt"})
+_ARCHIVED: frozenset[FileKind] = frozenset({"docx", "xlsx", "pptx"})
+
+_PDF = b"%PDF-"
+_PDF_WITHIN = 1024
+"""Readers look for a PDF's beginning this far in."""
+
+_ZIP = b"PK\x03\x04"
+_COMPOUND = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
+"""What an Office file with a password is: a container of the old format with this stream in it."""
+
+
+def kind_of_name(name: str) -> FileKind:
+    """The kind that a file's name says; UnreadableFile for one that is not taken."""
+    ending = PurePosixPath(name).suffix.lower()
+    if ending in _OLD_OFFICE:
+        raise unreadable("old_office")
+    found = _BY_ENDING.get(ending)
+    if found is None:
+        raise unreadable("not_taken")
+    return found
+
+
+def check_bytes(kind: FileKind, data: bytes) -> None:
+    """UnreadableFile when `data`, the whole file, is empty or surely not of the kind that its name says."""
+    if not data.strip():
+        raise unreadable("empty")
+    if data.startswith(_COMPOUND):
+        raise unreadable("encrypted" if _ENCRYPTED in data else "old_office")
+    if kind == "pdf" and _PDF not in data[:_PDF_WITHIN]:
+        raise unreadable("broken")
+    if kind in _ARCHIVED and not data.startswith(_ZIP):
+        raise unreadable("broken")
+    if kind not in _ARCHIVED and kind != "pdf" and _is_binary(data):
+        raise unreadable("broken")
+
+
+def _is_binary(data: bytes) -> bool:
+    """Whether it is no text: NULs mean that, except in UTF-16, which says so at its beginning."""
+    return not data.startswith((b"\xff\xfe", b"\xfe\xff")) and b"\0" in data
