@@ -95,9 +95,8 @@ def test_a_tight_budget_drops_the_links_and_keeps_the_record() -> None:
 
 def test_a_record_that_does_not_fit_is_an_overflow_and_not_left_out() -> None:
     without = total(assemble(candidates(), budget.MESSAGING))
-    enough = {"tokens": without + RECORD_TOKENS + 200}
     huge = candidates(briefing=Briefing("task/T-1", HUGE))
-    assert assemble(huge, budget.profile(enough))
+    assert assemble(huge, budget.profile({"tokens": without + RECORD_TOKENS + 200}))
     with pytest.raises(PromptOverflow):
         assemble(huge, budget.profile({"tokens": without + RECORD_TOKENS - 100}))
 
