@@ -35,6 +35,7 @@ class Loaded:
     open_calls    effects that were reserved or begun and have no outcome, by step and call.
     undispatched  heavy calls that the dispatcher may never have heard of.
     entity_id     the record that the conversation is about, if its user may see it.
+    asked         what the user wrote last, two messages at most, oldest first.
     """
 
     principal: Principal
@@ -46,6 +47,7 @@ class Loaded:
     open_calls: Mapping[tuple[int, str], OpenCall]
     undispatched: Sequence[UUID]
     entity_id: UUID | None = None
+    asked: Sequence[str] = ()
 
     def asking(self, journal: Journal) -> Candidates:
         """The candidates for the next prompt: what was loaded, and the tool rounds since."""
@@ -86,8 +88,13 @@ def load(
     undispatched = [] if turn.is_new else calls.undispatched(tx, turn.id)
     return Loaded(
         principal, persona, tuple(tools), candidates, profile, journal, left_open, undispatched,
-        entity_id=about.id if about else None,
+        entity_id=about.id if about else None, asked=_asked(candidates),
     )  # fmt: skip
+
+
+def _asked(candidates: Candidates) -> list[str]:
+    written = [one.text for one in candidates.said if one.role == "user"]
+    return [*written, *candidates.texts][-2:]
 
 
 def _about(
