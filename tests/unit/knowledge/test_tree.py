@@ -148,8 +148,8 @@ def test_the_outline_names_each_document_with_its_handle_and_length() -> None:
     ("tokens", "there", "gone"),
     [
         (235, "  - Concrete mix", "C35/45"),
-        (205, "... and 1 more; list_documents shows them", "Concrete"),
-        (160, "... and 2 more", "Method"),
+        (185, "... and 1 more; list_documents shows them", "Concrete"),
+        (150, "... and 2 more", "Method"),
     ],
 )
 def test_an_outline_over_its_budget_loses_descriptions_then_levels_then_its_end(

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from parlour.infra import log
+from parlour.infra.errors import InvalidRequest
 from parlour.infra.ids import NewId
 from parlour.infra.jsonable import JsonObject, digest
 from parlour.infra.postgres import Transaction
@@ -93,8 +94,9 @@ def write_documents(
 ) -> Changes:
     """Write what is new or changed; a document that is stored as drafted is not touched.
 
-    InvalidRequest when a document is about an entity that does not exist; Conflict when the tenant's
-    documents changed since they were prepared, in a way that leaves a text without its vector.
+    InvalidRequest when a document is about an entity that does not exist, or has the key of one that somebody wrote
+    here; Conflict when the tenant's documents changed since they were prepared, in a way that leaves a text without
+    its vector.
     """
     index.hold_tenant(tx)
     drafts = [draft for draft, _ in plan.drafts]
@@ -104,7 +106,7 @@ def write_documents(
     entries: list[tuple[Entry, Sequence[StoredRow]]] = []
     puts: list[Mapping[str, object]] = []
     for draft, wanted in plan.drafts:
-        there = stored.get(draft.key)
+        there = _replaceable(stored.get(draft.key))
         owner = Owner(there.id if there else new_id(now), entities[draft.entity] if draft.entity else None)
         changed = there is None or there.content_hash != draft.content_hash
         if changed:
@@ -137,6 +139,13 @@ def read_documents(principal: Principal, tx: Transaction) -> list[DocumentDraft]
 
 def _stored(tx: Transaction, drafts: Sequence[DocumentDraft]) -> dict[str, StoredDocument]:
     return {document.key: document for document in store.stored_documents(tx, [draft.key for draft in drafts])}
+
+
+def _replaceable(there: StoredDocument | None) -> StoredDocument | None:
+    """What is stored, unless people wrote it: a pack does not take their text away."""
+    if there is not None and there.written:
+        raise InvalidRequest(f"document/{there.key} was written here by somebody; name the pack's document otherwise")
+    return there
 
 
 def _columns(draft: DocumentDraft, owner: Owner, now: datetime) -> Mapping[str, object]:

@@ -2,22 +2,26 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from uuid import UUID
 
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Queries
+from parlour.knowledge.documents.tree import Node
+from parlour.knowledge.search.found import Found
 
 SQL = Queries.beside(__file__)
 
 
 @dataclass(frozen=True, slots=True)
 class StoredDocument:
-    """A document's id, key and the hash of what it was made from."""
+    """A document's id, key and the hash of what it was made from; `written`: by somebody here, not by a pack."""
 
     id: UUID
     key: str
     content_hash: str
+    written: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,74 @@ class WholeDocument:
     entity_key: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What a reader may see: up to a clearance, and the documents of one team or of every team besides everybody's."""
+
+    clearance: int
+    team_id: UUID | None
+    every_team: bool
+
+    @property
+    def parameters(self) -> dict[str, object]:
+        return {"clearance": self.clearance, "team_id": self.team_id, "every_team": self.every_team}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """What is known of a document apart from its text.
+
+    length          characters of its text.
+    version         counts the changes of its text, title and description, from 1.
+    team_id         the team whose own it is; None is everybody's.
+    record_id       its own record, when it was written as one; a pack's documents have none.
+    record_version  that record's version.
+    project         the handle of the project whose tree it is in; None also when the reader may not see that one.
+    """
+
+    id: UUID
+    key: str
+    title: str
+    description: str
+    kind: str
+    length: int
+    classification: int
+    version: int
+    state: str
+    is_context: bool
+    team_id: UUID | None
+    record_id: UUID | None
+    record_version: int | None
+    project_id: UUID | None
+    project: str | None
+    updated_at: datetime
+
+    @property
+    def handle(self) -> str:
+        """How people, the API and tools name it."""
+        return f"document/{self.key}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectDocument(Document):
+    """A document about a project with its place in the tree; `position` is None without one. What is not `visible`
+    is a place only."""
+
+    parent_id: UUID | None
+    position: int | None
+    visible: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Id:
+    id: UUID
+
+
 def stored_documents(tx: Transaction, keys: Sequence[str]) -> list[StoredDocument]:
     return tx.all(SQL["stored_documents"], StoredDocument, keys=list(keys))
 
@@ -44,3 +116,66 @@ def put_documents(tx: Transaction, rows: Sequence[Mapping[str, object]]) -> None
 
 def all_documents(tx: Transaction, clearance: int) -> list[WholeDocument]:
     return tx.all(SQL["all_documents"], WholeDocument, clearance=clearance)
+
+
+def named_documents(tx: Transaction, sight: Sight, ids: Sequence[UUID], keys: Sequence[str]) -> list[Document]:
+    return tx.all(SQL["named_documents"], Document, ids=list(ids), keys=list(keys), **sight.parameters)
+
+
+def newest_documents(tx: Transaction, sight: Sight, after: tuple[datetime, str] | None, most: int) -> list[Document]:
+    at, key = after or (None, None)
+    return tx.all(
+        SQL["newest_documents"], Document, after_at=at, after_key=key, most=most, **sight.parameters
+    )  # fmt: skip
+
+
+def project_documents(tx: Transaction, sight: Sight, project_id: UUID) -> list[ProjectDocument]:
+    return tx.all(SQL["project_documents"], ProjectDocument, project_id=project_id, **sight.parameters)
+
+
+def content(tx: Transaction, document_id: UUID) -> str:
+    return tx.one(SQL["document_content"], _Text, id=document_id).content
+
+
+def document_of_record(tx: Transaction, record_id: UUID) -> UUID | None:
+    found = tx.first(SQL["document_of_record"], _Id, record_id=record_id)
+    return found and found.id
+
+
+def add_document(tx: Transaction, columns: Mapping[str, object]) -> UUID | None:
+    added = tx.first(SQL["add_document"], _Id, **columns)
+    return added and added.id
+
+
+def revise_document(tx: Transaction, columns: Mapping[str, object]) -> bool:
+    return tx.run(SQL["revise_document"], **columns) > 0
+
+
+def pieces(tx: Transaction, document_id: UUID, clearance: int) -> list[Found]:
+    return tx.all(SQL["document_pieces"], Found, document_id=document_id, clearance=clearance)
+
+
+def hold_project(tx: Transaction, project_id: UUID) -> None:
+    tx.one(SQL["hold_project"], _Id, project_id=project_id)
+
+
+def add_node(tx: Transaction, project_id: UUID, node: Node) -> None:
+    tx.run(
+        SQL["add_node"], project_id=project_id, document_id=node.document_id, parent_id=node.parent_id,
+        position=node.position,
+    )  # fmt: skip
+
+
+def place_nodes(tx: Transaction, project_id: UUID, nodes: Sequence[Node]) -> None:
+    if nodes:
+        tx.run(
+            SQL["place_nodes"],
+            project_id=project_id,
+            document_ids=[node.document_id for node in nodes],
+            parent_ids=[node.parent_id for node in nodes],
+            positions=[node.position for node in nodes],
+        )
+
+
+def remove_node(tx: Transaction, project_id: UUID, document_id: UUID) -> None:
+    tx.run(SQL["remove_node"], project_id=project_id, document_id=document_id)

@@ -1,0 +1,57 @@
+"""A project and its context document: what it is for, in the words of whoever asked for it and no others."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from parlour.infra.ids import NewId
+from parlour.infra.postgres import Transaction
+from parlour.knowledge.documents import written
+from parlour.knowledge.documents.store import Document
+from parlour.knowledge.records import entities
+from parlour.knowledge.records.record import Entity, NewEntity
+from parlour.principal import Principal
+
+TITLE = "Project context"
+_DESCRIPTION = "What the project is for, in the words of whoever asked for it."
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A new project, and the document that says what it is for."""
+
+    project: Entity
+    context: Document
+
+
+def create_project(
+    principal: Principal,
+    tx: Transaction,
+    new: NewEntity,
+    words: str,
+    now: datetime,
+    new_id: NewId,
+    origin: str | None = None,
+) -> Begun:
+    """Make a project, and with it its context document, which says `words` and nothing else ("": what the project's
+    own description says). The same `origin` again gives what was made the first time.
+
+    Errors as for a record and for a document.
+    """
+    project = entities.create(principal, tx, new, now, new_id, origin)
+    said = words.strip() or str(project.properties.get("description") or "")
+    context = written.create(
+        principal,
+        tx,
+        project=project.id,
+        title=f"{TITLE}: {project.name}"[:300],
+        description=_DESCRIPTION,
+        content=said,
+        position=0,
+        state="published",
+        is_context=True,
+        classification=project.classification,
+        origin=f"{origin}:context" if origin else None,
+        now=now,
+        new_id=new_id,
+    )
+    return Begun(entities.read(principal, tx, project.id), context)

@@ -1,0 +1,258 @@
+"""The tools by which models find their way through documents: which there are, what is known of them, their text."""
+
+from collections.abc import Mapping, Sequence
+
+from parlour.infra import log
+from parlour.infra.errors import CallerError, InvalidArguments, ProviderRejected, ProviderUnavailable
+from parlour.infra.jsonable import Json, JsonObject
+from parlour.infra.postgres import Transaction
+from parlour.knowledge.documents import catalogue, pages
+from parlour.knowledge.documents.catalogue import Document
+from parlour.knowledge.index.embed import Embedder, Vector, embed_question
+from parlour.knowledge.records import entities
+from parlour.knowledge.records.record import Entity
+from parlour.knowledge.search.found import Found
+from parlour.knowledge.search.search import EVERYWHERE, Scope, search
+from parlour.knowledge.search.sources import number_rows
+from parlour.tools.definition import BUILT_IN, Tool
+from parlour.tools.run import Builtin, ToolContext
+
+PAGE = 4_000
+"""Characters of a page: about 1,300 tokens as they are budgeted, which the results of a turn may always take."""
+
+_MOST_LISTED = 40
+_MOST_NAMED = 20
+_MOST_FOUND = 8
+_MOST_SECTIONS = 40
+_DEPTH = 30
+"""Pieces looked at to find so many documents."""
+
+_NONE = "There are no documents here."
+_NOT_FOUND = "Nothing was found. Search again with other words, or list the documents."
+
+
+def _text(description: str, **more: Json) -> JsonObject:
+    return {"type": "string", "description": description, **more}
+
+
+def _tool(name: str, description: str, properties: JsonObject, *required: str) -> Tool:
+    schema: JsonObject = {
+        "type": "object",
+        "properties": properties,
+        "required": [*required],
+        "additionalProperties": False,
+    }
+    return Tool(name, description, schema, f"{BUILT_IN}{name}", idempotent=True)
+
+
+LIST_DOCUMENTS = _tool(
+    "list_documents",
+    "List a project's documents as a tree; without a project: this conversation's, else the newest.",
+    {"project": _text("Handle."), "cursor": {"type": "string", "maxLength": 400}},
+)
+
+SEARCH_DOCUMENTS = _tool(
+    "search_documents",
+    "Find which documents are about something; read them with get_document.",
+    {"query": {"type": "string", "minLength": 1, "maxLength": 1000}, "project": _text("Handle.")},
+    "query",
+)
+
+GET_DOCUMENT = _tool(
+    "get_document",
+    "Read a document, or one section, page by page.",
+    {
+        "document": _text("Handle."),
+        "section": _text("Its heading.", maxLength=300),
+        "at": {"type": "integer", "minimum": 0, "description": "The page before's next."},
+    },
+    "document",
+)
+
+GET_DOCUMENT_METADATA = _tool(
+    "get_document_metadata",
+    "Titles, descriptions and lengths of documents, without their text.",
+    {"documents": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": _MOST_NAMED}},
+    "documents",
+)
+
+DOCUMENT_TOOLS = (GET_DOCUMENT, GET_DOCUMENT_METADATA, LIST_DOCUMENTS, SEARCH_DOCUMENTS)
+
+
+def document_tools(embedder: Embedder) -> Mapping[str, Builtin]:
+    """What is behind DOCUMENT_TOOLS, by name."""
+    return {
+        LIST_DOCUMENTS.name: _told(_list),
+        SEARCH_DOCUMENTS.name: _told(_searching(embedder)),
+        GET_DOCUMENT.name: _told(_get),
+        GET_DOCUMENT_METADATA.name: _told(_metadata),
+    }
+
+
+def _told(builtin: Builtin) -> Builtin:
+    """A mistake of the caller's is the model's, who can correct it."""
+
+    def run(context: ToolContext, arguments: JsonObject) -> JsonObject:
+        try:
+            return builtin(context, arguments)
+        except CallerError as error:
+            raise InvalidArguments(str(error)) from error
+
+    return run
+
+
+def _list(context: ToolContext, arguments: JsonObject) -> JsonObject:
+    cursor = _word(arguments, "cursor")
+
+    def look(tx: Transaction) -> JsonObject:
+        project = _project(context, tx, _word(arguments, "project"))
+        if project is None:
+            listed = catalogue.newest(context.principal, tx, cursor, _MOST_LISTED, context.team_id)
+            return _listed([_known(document) for document in listed.documents], listed.next_cursor)
+        seen = catalogue.tree_of(context.principal, tx, project, context.team_id)
+        placed = [
+            _known(seen.by_id[one.document_id], seen.by_id[one.parent_id] if one.parent_id else None)
+            for one in seen.placed
+        ]
+        start = int(cursor) if cursor.isdecimal() and len(cursor) < 7 else 0
+        whole = [*placed, *(_known(document) for document in seen.others)]
+        rest = str(start + _MOST_LISTED) if len(whole) > start + _MOST_LISTED else ""
+        return {"project": project.handle, **_listed(whole[start : start + _MOST_LISTED], rest)}
+
+    return context.database.run(context.principal, look)
+
+
+def _searching(embedder: Embedder) -> Builtin:
+    def run(context: ToolContext, arguments: JsonObject) -> JsonObject:
+        query = _word(arguments, "query")
+        if not query:
+            raise InvalidArguments("query: say what to look for, in words")
+        vector = _embed(embedder, query, context)
+
+        def look(tx: Transaction) -> JsonObject:
+            scope = EVERYWHERE
+            if named := _word(arguments, "project"):
+                scope = Scope(project_id=catalogue.project(context.principal, tx, named).id)
+            rows = search(
+                context.principal, tx, query=query, vector=vector, scope=scope, most=_DEPTH, team_id=context.team_id
+            )
+            best = _best_by_document(rows)
+            found, _ = catalogue.find_many(context.principal, tx, [*best], context.team_id)
+            documents: list[Json] = [{**_known(one), **_section(best[one.key])} for one in found[:_MOST_FOUND]]
+            return {"documents": documents} if documents else {"documents": [], "hint": _NOT_FOUND}
+
+        return context.database.run(context.principal, look)
+
+    return run
+
+
+def _get(context: ToolContext, arguments: JsonObject) -> JsonObject:
+    at = arguments.get("at")
+    start = int(at) if isinstance(at, int | float) else 0
+    section = _word(arguments, "section")
+
+    def look(tx: Transaction) -> JsonObject:
+        document = catalogue.find(context.principal, tx, _word(arguments, "document"), context.team_id)
+        content = catalogue.text(tx, document)
+        begin, end = _span(document, content, section)
+        page = pages.page(content, max(start, begin), PAGE, end)
+        source = catalogue.piece_of(context.principal, tx, document, page.contents)
+        numbers = number_rows(tx, context.session_id, [source] if source else [], context.fence)
+        told: JsonObject = {"document": numbers[source.row_id]} if source else {}
+        told |= {"handle": document.handle, "title": document.title, "length": document.length}
+        told |= {"heading": " > ".join(page.heading)} if page.heading else {}
+        told |= {"contents": page.contents}
+        told |= {} if page.next is None else {"next": page.next}
+        return told if start or section or page.next is None else {**told, "sections": _sections(content)}
+
+    return context.database.run(context.principal, look)
+
+
+def _metadata(context: ToolContext, arguments: JsonObject) -> JsonObject:
+    named = arguments["documents"]
+    refs = [str(one) for one in named] if isinstance(named, list) else []
+
+    def look(tx: Transaction) -> JsonObject:
+        found, missing = catalogue.find_many(context.principal, tx, refs, context.team_id)
+        told: JsonObject = {"documents": [_described(document) for document in found]}
+        return {**told, "not_found": [*missing]} if missing else told
+
+    return context.database.run(context.principal, look)
+
+
+def _project(context: ToolContext, tx: Transaction, named: str) -> Entity | None:
+    """The project that is meant: the one named, else that of the record that the conversation is about."""
+    if named:
+        return catalogue.project(context.principal, tx, named)
+    about = entities.read_many(context.principal, tx, [context.entity_id]) if context.entity_id else []
+    for record in about:
+        if record.type == catalogue.PROJECT:
+            return record
+        if record.project is not None:
+            return catalogue.project(context.principal, tx, record.project)
+    return None
+
+
+def _span(document: Document, content: str, section: str) -> tuple[int, int]:
+    """Which part of the text is asked for: all of it, or a section."""
+    if not section:
+        return 0, len(content)
+    if (found := pages.section(content, section)) is None:
+        there = "; ".join(heading.text for heading in pages.headings(content)[:_MOST_SECTIONS])
+        raise InvalidArguments(f"section: {document.handle} has no such heading; it has: {there or 'none'}")
+    return found
+
+
+def _best_by_document(rows: Sequence[Found]) -> dict[str, Found]:
+    """The best row of each document, by the document's key; a row about a document's record counts as its own."""
+    best: dict[str, Found] = {}
+    for row in rows:
+        key = row.document_key or (row.entity_key if row.entity_type == "document" else None)
+        if key:
+            best.setdefault(key, row)
+    return best
+
+
+def _section(row: Found) -> JsonObject:
+    """Where in the document the best piece stands."""
+    return {"section": row.locator} if row.document_key and row.locator else {}
+
+
+def _known(document: Document, parent: Document | None = None) -> JsonObject:
+    told: JsonObject = {"document": document.handle, "title": document.title, "length": document.length}
+    told |= {"description": document.description} if document.description else {}
+    told |= {"under": parent.handle} if parent else {}
+    return told | ({"is_context": True} if document.is_context else {})
+
+
+def _described(document: Document) -> JsonObject:
+    told = {**_known(document), "updated_at": document.updated_at.isoformat(timespec="minutes")}
+    known = {"state": document.state, "project": document.project}
+    return {**told, **{name: value for name, value in known.items() if value}}
+
+
+def _listed(documents: Sequence[JsonObject], cursor: str) -> JsonObject:
+    told: JsonObject = {"documents": [*documents]} if documents else {"documents": [], "hint": _NONE}
+    return {**told, "next_cursor": cursor} if cursor else told
+
+
+def _sections(content: str) -> list[Json]:
+    found = pages.headings(content)
+    more: list[Json] = [f"... and {len(found) - _MOST_SECTIONS} more"] if len(found) > _MOST_SECTIONS else []
+    return [*(heading.text for heading in found[:_MOST_SECTIONS]), *more]
+
+
+def _word(arguments: JsonObject, name: str) -> str:
+    """An argument as the database can take it."""
+    value = arguments.get(name)
+    return "" if value is None else str(value).replace("\x00", " ").encode("utf-8", "replace").decode().strip()
+
+
+def _embed(embedder: Embedder, query: str, context: ToolContext) -> Vector | None:
+    """The question's vector, or None: words alone find less, and more than an error does."""
+    try:
+        return embed_question(embedder, query)
+    except (ProviderUnavailable, ProviderRejected) as error:
+        log.error("embedding_unavailable", error, turn_id=context.turn_id)
+        log.count("EmbeddingUnavailable")
+        return None
