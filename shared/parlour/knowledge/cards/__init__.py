@@ -1,0 +1,1 @@
+"""What people see of what a search found: one card per row, with the way to where it stands."""

@@ -1,0 +1,166 @@
+"""A result card: what was found, of which record, and the way there. Pure."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import quote, urlencode
+from uuid import UUID
+
+from parlour.infra.jsonable import JsonObject
+from parlour.knowledge.search.found import Found
+
+PREVIEW = 240
+"""Characters of a preview: about two lines of a card."""
+
+_BEFORE = 70
+"""Characters of a preview that stand before the first word that was asked for."""
+
+_SHORTEST = 3
+"""Letters of a word that is worth being looked for in a preview: "a" and "of" are everywhere."""
+
+_PLACEHOLDER = re.compile(r"\{\{\s*(type|key)\s*\}\}")
+
+KINDS = {
+    "snapshot": "Record",
+    "delta": "Change",
+    "document_chunk": "Document",
+    "file_chunk": "File",
+    "file_distillation": "File summary",
+    "relationship": "Link",
+    "chat_message": "Message",
+    "summary_anchor": "Summary",
+}
+"""What the badge says, by a row's kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What a row is of, as far as its reader may see that: a record with its type, a document, a file, a message.
+
+    link: the type's default link, a template with `{{type}}` and `{{key}}`.
+    """
+
+    row_id: UUID
+    type: str | None
+    type_name: str | None
+    key: str | None
+    name: str | None
+    icon: str | None
+    colour: str | None
+    link: str | None
+    document: str | None
+    document_title: str | None
+    file_id: UUID | None
+    file_name: str | None
+    session_id: UUID | None
+    message_id: UUID | None
+
+    @property
+    def handle(self) -> str | None:
+        """The record's, or else the document's."""
+        if self.type and self.key:
+            return f"{self.type}/{self.key}"
+        return f"document/{self.document}" if self.document else None
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One result for a reader. `score` compares with the best of the same search: 1 is the best, and nothing else is
+    said by it. `link` is the way inside the console; `default_link` the one that the record's type names, or None."""
+
+    kind: str
+    badge: str
+    title: str
+    type: str | None
+    type_name: str | None
+    name: str | None
+    handle: str | None
+    icon: str | None
+    colour: str | None
+    locator: str
+    preview: str
+    score: float
+    link: str | None
+    default_link: str | None
+
+    def to_json(self) -> JsonObject:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+def card(found: Found, origin: Origin, query: str, best: float) -> Card:
+    """The card of a row; `best` is the score of the first row of its search."""
+    title = origin.file_name or origin.document_title or origin.name or found.title
+    return Card(
+        kind=found.kind,
+        badge=KINDS.get(found.kind, found.kind.replace("_", " ")),
+        title=title,
+        type=origin.type or ("document" if origin.document else None),
+        type_name=origin.type_name or ("Document" if origin.document else None),
+        name=origin.name,
+        handle=origin.handle,
+        icon=origin.icon,
+        colour=origin.colour,
+        locator="" if found.kind == "snapshot" else found.locator,
+        preview=preview(found.body, query),
+        score=round(found.score / best, 3) if best > 0 else 1.0,
+        link=_deep_link(found, origin),
+        default_link=_default_link(origin),
+    )
+
+
+def preview(body: str, query: str, most: int = PREVIEW) -> str:
+    """About `most` characters of the text in one line, from shortly before the first word that was asked for."""
+    line = " ".join(body.split())
+    if len(line) <= most:
+        return line
+    start = max(0, min(_first_word(line, query) - _BEFORE, len(line) - most))
+    if start:
+        start = line.find(" ", start) + 1 or start
+    end = start + most
+    if end < len(line):
+        end = max(line.rfind(" ", start, end), start + most // 2)
+    return f"{'… ' if start else ''}{line[start:end]}{' …' if end < len(line) else ''}"
+
+
+def _first_word(line: str, query: str) -> int:
+    """Where the first word of the question stands in the text; 0 when none does."""
+    places = [
+        match.start()
+        for word in dict.fromkeys(_words(query))
+        if (match := re.search(rf"\b{re.escape(word)}", line, re.IGNORECASE))
+    ]
+    return min(places, default=0)
+
+
+def _words(query: str) -> Sequence[str]:
+    return [word for word in re.findall(r"\w+", query) if len(word) >= _SHORTEST]
+
+
+def _deep_link(found: Found, origin: Origin) -> str | None:
+    """The console's address of where the row stands: its message, its document at the heading, its file at the page,
+    or its record."""
+    if origin.session_id and origin.message_id:
+        return f"#/conversations/{origin.session_id}?message={origin.message_id}"
+    if origin.document:
+        return _address("document", origin.document, heading=_said(found, "heading"), page=_said(found, "page"))
+    if origin.type and origin.key:
+        where = {"file": str(origin.file_id), "page": _said(found, "page")} if origin.file_id else {}
+        return _address(origin.type, origin.key, **where)
+    return f"#/files/{origin.file_id}" if origin.file_id else None
+
+
+def _address(record_type: str, key: str, **where: str) -> str:
+    given = {name: value for name, value in where.items() if value}
+    return f"#/records/{quote(record_type, safe='')}/{quote(key, safe='')}{'?' if given else ''}{urlencode(given)}"
+
+
+def _said(found: Found, name: str) -> str:
+    value = found.metadata.get(name)
+    return str(value) if isinstance(value, str | int) else ""
+
+
+def _default_link(origin: Origin) -> str | None:
+    if not (origin.link and origin.type and origin.key):
+        return None
+    parts = {"type": quote(origin.type, safe=""), "key": quote(origin.key, safe="")}
+    return _PLACEHOLDER.sub(lambda found: parts[found[1]], origin.link)
