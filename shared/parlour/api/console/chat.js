@@ -62,6 +62,21 @@ export class Chat {
     this.choose(this.binding);
   }
 
+  /** A new conversation about a record, {handle, name}; without one, about nothing in particular again. */
+  about(record = null) {
+    this.point(record);
+    if (this.binding) this.restart();
+  }
+
+  point(record) {
+    this.subject = record && { handle: record.handle, name: record.name };
+    const place = byId("chat-about");
+    place.hidden = !record;
+    if (!record) return;
+    const end = h("button", { class: "link", type: "button", on: { click: () => this.about() } }, "Leave it");
+    place.replaceChildren(h("span", { title: record.handle }, "About ", h("b", {}, record.name)), end);
+  }
+
   show(binding) {
     this.binding = binding;
     notice(byId("chat-notice"), "");
@@ -135,11 +150,12 @@ export class Chat {
   }
 
   unsent(bubble, text, clientId, error) {
+    const unseen = error.status === 404 && this.subject && !this.session;
     if (error.status === 401 || error.status === 404) this.expired();
     const again = h("button", { class: "again", type: "button", on: { click: () => this.post(bubble, text, clientId) } }, "Not sent. Try again");
     bubble.classList.add("failed");
     bubble.append(again);
-    notice(byId("chat-notice"), kindly(error));
+    notice(byId("chat-notice"), unseen ? `${this.binding.name} may not see ${this.subject.name}. Leave it, or choose somebody who may.` : kindly(error));
     this.toEnd(true);
   }
 
@@ -152,7 +168,8 @@ export class Chat {
   async open() {
     if (this.session) return;
     const { tenant, slug } = this.binding;
-    this.opening ??= call("POST", "v1/sessions", { body: { tenant, binding: slug } }).finally(() => { this.opening = null; });
+    const about = this.subject ? { entity: this.subject.handle } : {};
+    this.opening ??= call("POST", "v1/sessions", { body: { tenant, binding: slug, ...about } }).finally(() => { this.opening = null; });
     const opened = await this.opening;
     if (this.binding.slug !== slug || this.session) return;
     this.session = opened;
@@ -161,7 +178,7 @@ export class Chat {
   }
 
   keep() {
-    remember({ tenant: this.binding.tenant, slug: this.binding.slug, session: this.session, number: this.number });
+    remember({ tenant: this.binding.tenant, slug: this.binding.slug, session: this.session, number: this.number, about: this.subject ?? null });
   }
 
   async resume(session) {
@@ -170,6 +187,7 @@ export class Chat {
       if (!messages.length) return forget();
       this.session = session;
       this.number = remembered().number;
+      this.point(remembered().about);
       byId("restart").hidden = false;
       this.log.replaceChildren(...messages.map((message) => this.told(message)));
       this.toEnd(true);

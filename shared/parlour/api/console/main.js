@@ -6,6 +6,7 @@ import { Chat, kindly } from "./chat.js";
 import { byId, notice } from "./dom.js";
 import { Inspector } from "./inspector.js";
 import { Phone } from "./phone.js";
+import { Records } from "./records.js";
 
 /** A turn is complete a moment after its last event, when its costs are in. */
 const SETTLE = 250;
@@ -19,13 +20,19 @@ async function start() {
   const chat = new Chat(settings, refresh);
   const inspector = new Inspector(settings, (credentials) => {
     attention.start();
+    records.start();
     return settings.bindings.length || introduce(chat, credentials);
   });
-  const show = tabs((view) => attention.shown(view === "attention"));
+  const show = tabs((view) => {
+    attention.shown(view === "attention");
+    records.shown(view === "records");
+  });
   const attention = new Attention((...asked) => inspector.ask(...asked), (item) => {
     show("turns");
     return inspector.reveal(item);
   });
+  const records = new Records((...asked) => inspector.ask(...asked), show, chat);
+  records.begin();
   const beside = [inspector.start(), settings.local && phone(settings, refresh)];
   await chat.start();
   await Promise.allSettled(beside); // a phone or a list of turns that does not come must not take the chat along
@@ -57,11 +64,11 @@ function tabs(onShown) {
     for (const button of buttons) button.setAttribute("aria-pressed", String(button.dataset.show === view));
     onShown(view);
   };
-  const back = () => (body.dataset.before === "attention" ? "chat" : body.dataset.before ?? "chat");
+  const back = () => (["attention", "records"].includes(body.dataset.before) ? "chat" : body.dataset.before ?? "chat");
   for (const button of buttons) {
     button.addEventListener("click", () => {
       const { show: view } = button.dataset;
-      show(view === "attention" && body.dataset.view === view ? back() : view);
+      show(button.classList.contains("summons") && body.dataset.view === view ? back() : view);
     });
   }
   return show;

@@ -1,0 +1,29 @@
+// A conversation as it was, for whoever may read it: where a search's card of a message leads.
+
+import { h } from "./dom.js";
+import { rich } from "./richtext.js";
+
+/** The page of one conversation, with the message that the address names in view. */
+export async function conversation(room, [id], asked) {
+  const chosen = asked.get("message");
+  room.record = null;
+  const { messages } = await room.ask("GET", `v1/sessions/${encodeURIComponent(id)}/messages?most=200`);
+  room.offerScopes(`conversation=${id}`);
+  return [
+    h("h3", { class: "page-title" }, "Conversation"),
+    h("div", { class: "transcript" }, ...messages.map((one) => said(one, one.id === chosen))),
+    chosen && !messages.some((one) => one.id === chosen) ? h("p", { class: "detail" }, "The message is further back than what is shown here.") : "",
+  ];
+}
+
+function said({ direction, text, at, citations }, found) {
+  const mine = direction === "inbound";
+  return h("article", { class: `${mine ? "said" : "reply"}${found ? " found" : ""}` },
+    h("p", { class: "byline" }, mine ? null : h("b", {}, "Agent"), h("time", { datetime: at }, new Date(at).toLocaleString())),
+    h("div", { class: "prose" }, mine ? text : rich(text, (number) => cited(number, citations))));
+}
+
+function cited(number, citations) {
+  const source = citations.find((one) => one.number === number);
+  return source ? h("span", { class: "cite", title: [source.title, source.locator].filter(Boolean).join(", ") }, String(number)) : null;
+}

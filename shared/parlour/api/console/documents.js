@@ -1,0 +1,38 @@
+// The documents of a project in their order, and the text of one, opened at the heading or page that was found.
+
+import { h } from "./dom.js";
+import { rich } from "./richtext.js";
+
+/** A project's tree, or a document's text; nothing for other records. */
+export function documents(room, record, asked) {
+  if (record.type === "project") return tree(room, record);
+  return record.type === "document" ? text(room, record, asked) : "";
+}
+
+async function tree(room, project) {
+  const { documents: nodes } = await room.ask("GET", `v1/projects/${project.handle}/documents`);
+  if (!nodes.length) return "";
+  return h("section", { class: "panel" }, h("h4", {}, "Documents"), h("ul", { class: "plain tree" }, ...nodes.map(node)));
+}
+
+function node({ handle, title, description, length, depth, is_context: context }) {
+  const line = h("a", { class: "record-line", href: `#/records/${handle}` }, h("span", { class: "record-name" }, title, context ? h("span", { class: "kind" }, "in the user's words") : null), h("span", { class: "detail" }, [description, `${length.toLocaleString("en")} characters`].filter(Boolean).join(" · ")));
+  const item = h("li", {}, line);
+  item.style.setProperty("--depth", String(Math.min(depth ?? 0, 6)));
+  return item;
+}
+
+async function text(room, record, asked) {
+  const found = record.document ?? (await room.ask("GET", `v1/documents/${record.handle.slice("document/".length)}`));
+  const body = h("div", { class: "prose paper" }, rich(found.content));
+  point(body, asked.get("heading"));
+  return h("section", { class: "panel" }, h("h4", {}, "Text"), body);
+}
+
+/** Mark the heading that a card named: the last of "Part > Clause", where one stands in the text. */
+function point(body, heading) {
+  const wanted = (heading ?? "").split(/ [>›·] /).at(-1).trim().toLowerCase();
+  if (!wanted) return;
+  const place = [...body.querySelectorAll(".heading")].find((one) => one.textContent.trim().toLowerCase().includes(wanted));
+  place?.classList.add("found");
+}

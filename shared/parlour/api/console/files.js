@@ -1,0 +1,137 @@
+// A record's files: what is there, how far each is, and new ones, sent to where the API says and watched until ready.
+
+import { h } from "./dom.js";
+import { glyph } from "./icons.js";
+import { ago, size } from "./said.js";
+
+const LARGEST = 50_000_000; // bytes, as the API takes them
+const EVERY = 1500; // between two looks at files that are on their way
+const UNDER_WAY = new Set(["uploading", "queued", "parsing", "embedding"]);
+const STATES = { uploading: "Uploading", queued: "Waiting to be read", parsing: "Being read", embedding: "Being made searchable", ready: "Ready", failed: "Not taken" };
+
+/** The panel of a record's files; one that the address names is marked. */
+export async function files(room, record, asked) {
+  if (record.document) return "";
+  const panel = new Files(room, record, asked.get("file"), asked.get("page"));
+  await panel.look();
+  return panel.element;
+}
+
+class Files {
+  constructor(room, record, chosen, page) {
+    this.room = room;
+    this.record = record;
+    this.chosen = chosen;
+    this.page = page;
+    this.sending = new Map(); // by name: what is on its way to the bucket has no state to ask for
+    this.list = h("ul", { class: "plain files" });
+    this.trouble = h("p", { class: "bad", role: "alert", hidden: true });
+    const pick = h("input", { type: "file", multiple: true, class: "hidden-label", id: "file-pick", on: { change: (event) => { this.take([...event.target.files]); event.target.value = ""; } } });
+    const drop = h("label", { class: "drop", for: "file-pick" }, glyph("file"), h("span", {}, h("b", {}, "Add files"), " or drop them here. PDF, Word, Excel, PowerPoint, HTML, text, e-mail, CSV; 50 MB each."));
+    this.element = h("section", { class: "panel", on: {
+      dragover: (event) => { event.preventDefault(); drop.classList.add("over"); },
+      dragleave: () => drop.classList.remove("over"),
+      drop: (event) => { event.preventDefault(); drop.classList.remove("over"); this.take([...event.dataTransfer.files]); },
+    } }, h("h4", {}, "Files"), this.list, this.trouble, pick, drop);
+  }
+
+  /** Read the list, and again while something is on its way and the page is still the one in view. */
+  async look() {
+    clearTimeout(this.timer);
+    const { files: found } = await this.room.ask("GET", `v1/files?about=${encodeURIComponent(this.record.handle)}`);
+    this.draw(found);
+    if (found.some(({ state }) => UNDER_WAY.has(state))) this.timer = setTimeout(() => this.element.isConnected && this.look().catch(() => {}), EVERY);
+  }
+
+  draw(found) {
+    this.found = found;
+    if (this.list.querySelector("[data-sure]")) return; // somebody is being asked
+    const coming = [...this.sending].map(([name, part]) => this.line({ name, state: "uploading", part }));
+    const there = found.filter(({ name, state }) => !(this.sending.has(name) && state === "uploading")).map((file) => this.line(file));
+    this.list.replaceChildren(...coming, ...there);
+  }
+
+  line({ id, name, state, problem, pages, size_bytes: bytes, updated_at: at, part }) {
+    const chosen = id && id === this.chosen;
+    const facts = state === "ready" ? [pages ? `${pages} ${pages === 1 ? "page" : "pages"}` : "", bytes ? size(bytes) : "", at ? ago(at) : ""] : [STATES[state], state === "failed" ? problem : ""];
+    return h("li", { class: `file${chosen ? " found" : ""}`, data: { state } }, glyph("file"),
+      h("span", { class: "record-name" }, name, chosen && this.page ? h("span", { class: "kind" }, `page ${this.page}`) : null),
+      h("span", { class: state === "failed" ? "detail bad" : "detail" }, facts.filter(Boolean).join(" · ")),
+      UNDER_WAY.has(state) ? progress(state, part) : null,
+      id ? h("button", { class: "link", type: "button", "aria-label": `Delete ${name}`, on: { click: (event) => this.confirm(event.target, id, name) } }, "Delete") : null);
+  }
+
+  confirm(button, id, name) {
+    if (button.dataset.sure) return this.remove(id);
+    button.dataset.sure = "yes";
+    button.textContent = `Delete ${name} and everything read from it?`;
+    button.classList.add("bad");
+  }
+
+  async remove(id) {
+    this.list.querySelector("[data-sure]").disabled = true;
+    await this.tried(() => this.room.ask("DELETE", `v1/files/${id}`));
+    this.list.replaceChildren();
+    await this.look();
+  }
+
+  async take(chosen) {
+    this.say("");
+    const large = chosen.filter((file) => file.size > LARGEST).map((file) => file.name);
+    if (large.length) this.say(`${large.join(", ")}: larger than 50 MB. Send it in parts.`);
+    await Promise.all(chosen.filter((file) => file.size <= LARGEST).map((file) => this.tried(() => this.send(file), file.name)));
+    await this.look();
+  }
+
+  /** Ask where to, send it there, and say that it is there. */
+  async send(file) {
+    this.moved(file.name, 0);
+    const body = { name: file.name, size_bytes: file.size, about: this.record.handle, ...(file.type ? { media_type: file.type } : {}) };
+    const { file: started, upload } = await this.room.ask("POST", "v1/files", body);
+    await post(upload, file, (part) => this.moved(file.name, part));
+    await this.room.ask("POST", `v1/files/${started.id}/complete`);
+  }
+
+  moved(name, part) {
+    this.sending.set(name, part);
+    this.draw(this.found ?? []);
+  }
+
+  async tried(work, name) {
+    try {
+      await work();
+    } catch (error) {
+      this.say([name, error.message].filter(Boolean).join(": "));
+    } finally {
+      if (name) this.sending.delete(name);
+    }
+  }
+
+  say(text) {
+    this.trouble.textContent = text;
+    this.trouble.hidden = !text;
+  }
+}
+
+/** How far a file is: known while it is sent, then by the step that it is at. */
+function progress(state, part) {
+  const steps = { uploading: 0.4 * (part ?? 1), queued: 0.45, parsing: 0.6, embedding: 0.85 };
+  const filled = h("i");
+  filled.style.setProperty("--part", String(Math.max(0.03, steps[state])));
+  return h("span", { class: "bar", role: "progressbar", "aria-label": STATES[state], "aria-valuenow": Math.round(steps[state] * 100), "aria-valuemin": 0, "aria-valuemax": 100 }, filled);
+}
+
+/** A form's POST with its fields and the file, as the store of files asks for it; `told` hears the part that is sent. */
+function post({ url, fields }, file, told) {
+  const form = new FormData();
+  for (const [name, value] of Object.entries(fields)) form.append(name, value);
+  form.append("file", file);
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest(); // fetch does not tell how much is sent
+    request.upload.addEventListener("progress", ({ loaded, total }) => told(total ? loaded / total : 0));
+    request.addEventListener("load", () => (request.status < 300 ? resolve() : reject(new Error("it was refused where files are kept; try again"))));
+    request.addEventListener("error", () => reject(new Error("it did not get through; try again")));
+    request.open("POST", url);
+    request.send(form);
+  });
+}

@@ -1,0 +1,55 @@
+// The records of a kind, latest change first, and the kinds to choose from.
+
+import { h } from "./dom.js";
+import { sign } from "./icons.js";
+import { ago, said } from "./said.js";
+
+const MOST = 30;
+const FEW = 4; // properties that a line shows
+
+/** The page of all records, or of the kind that the address names. */
+export async function listing(room, asked) {
+  const types = await room.kinds();
+  const type = asked.get("type") ?? "";
+  const text = asked.get("text") ?? "";
+  room.record = null;
+  room.words.value = "";
+  room.offerScopes(type ? `type=${type}` : "workspace");
+  const rows = h("ul", { class: "records-list" });
+  const foot = h("p", { class: "buttons" });
+  await more(room, { type, text, project: asked.get("project") ?? "" }, rows, foot, types);
+  return [kinds(types, type), rows.children.length ? rows : empty(types, type), foot];
+}
+
+/** One page of records more, under those that are there. */
+async function more(room, wanted, rows, foot, types, cursor = "") {
+  const given = Object.entries({ ...wanted, cursor, most: MOST }).filter(([, value]) => value);
+  const found = await room.ask("GET", `v1/entities?${new URLSearchParams(given)}`);
+  const known = new Map(types.map((one) => [one.key, one]));
+  rows.append(...found.entities.map((one) => h("li", {}, line(one, known.get(one.type)))));
+  const next = found.next_cursor;
+  foot.replaceChildren(next ? h("button", { class: "quiet", type: "button", on: { click: () => more(room, wanted, rows, foot, types, next) } }, "Show more") : "");
+}
+
+function kinds(types, chosen) {
+  const all = h("a", { class: "chip", href: "#/records", "aria-current": chosen ? null : "page" }, "All");
+  const each = types.map((one) => h("a", { class: "chip", href: `#/records?type=${encodeURIComponent(one.key)}`, "aria-current": one.key === chosen ? "page" : null }, sign({ ...one, type: one.key }), one.name));
+  return h("nav", { class: "chips kinds", "aria-label": "Kinds of records" }, all, ...each);
+}
+
+function line(one, definition) {
+  const facts = Object.keys(definition?.properties ?? one.properties)
+    .filter((name) => said(one.properties[name]))
+    .slice(0, FEW)
+    .map((name) => said(one.properties[name], definition?.properties?.[name]));
+  return h("a", { class: "record-line", href: `#/records/${one.handle}` }, sign({ type: one.type, icon: definition?.icon, colour: definition?.colour }),
+    h("span", { class: "record-name" }, one.name, h("span", { class: "of" }, ` ${one.key}`)),
+    h("span", { class: "detail" }, facts.join(" · ")),
+    h("time", { datetime: one.updated_at }, ago(one.updated_at)));
+}
+
+function empty(types, type) {
+  const name = types.find((one) => one.key === type)?.name;
+  return h("div", { class: "blank" }, h("b", {}, name ? `No ${name.toLowerCase()} yet` : "No records yet"),
+    "Records come with a pack, over the API, or from an agent that was asked to write something down.");
+}

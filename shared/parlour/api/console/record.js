@@ -1,0 +1,124 @@
+// One record: what it says, what it is linked to, its documents and files, its Pulse, and a talk about it.
+
+import { documents } from "./documents.js";
+import { h } from "./dom.js";
+import { files } from "./files.js";
+import { glyph, sign } from "./icons.js";
+import { ago, level, said, sentence, spaced } from "./said.js";
+
+const OWN = "/console/"; // a default link into this page says nothing new
+const SOURCES = "sources"; // the property in which a record keeps what it was made from
+
+/** The page of the record that the address names: its parts are [type, key]. */
+export async function record(room, [type, ...key], asked) {
+  const handle = `${type}/${key.join("/")}`;
+  const [types, found] = await Promise.all([room.kinds(), subject(room, handle)]);
+  const definition = types.find((one) => one.key === type) ?? { key: type, name: sentence(spaced(type)), properties: {} };
+  room.record = found;
+  room.words.value = "";
+  room.offerScopes(`${type === "project" ? "project" : "record"}=${found.handle}`);
+  const below = await Promise.all([documents(room, found, asked), linked(room, found, types), files(room, found, asked)]);
+  return [
+    head(room, found, definition),
+    h("div", { class: "record-body" },
+      h("div", { class: "record-main" }, properties(found, definition), ...below),
+      h("div", { class: "record-side" }, pulse(found, definition), facts(found), sources(found))),
+  ];
+}
+
+/** A record; a document of a pack is none, and is shown all the same. */
+async function subject(room, handle) {
+  try {
+    return await room.ask("GET", `v1/entities/${handle}`);
+  } catch (error) {
+    if (error.status !== 404 || !handle.startsWith("document/")) throw error;
+    const found = await room.ask("GET", `v1/documents/${handle.slice("document/".length)}`);
+    return { type: "document", handle, name: found.title, properties: {}, classification: found.classification, document: found };
+  }
+}
+
+function head(room, found, definition) {
+  const link = found.link && !found.link.startsWith(OWN) ? h("a", { class: "quiet", href: found.link, target: "_blank", rel: "noreferrer" }, "Open") : null;
+  const talk = found.document ? null : h("button", { class: "solid talk", type: "button", on: { click: () => { room.chat.about(found); room.show(wide() ? "records" : "chat"); } } }, glyph("chat"), "Talk about it");
+  return h("header", { class: "record-head" },
+    sign({ type: found.type, icon: definition.icon, colour: definition.colour }),
+    h("div", { class: "record-title" },
+      h("p", { class: "soft" }, definition.name, " · ", h("span", { class: "handle" }, found.handle)),
+      h("h3", { class: "page-title" }, found.name)),
+    h("div", { class: "buttons" }, link, talk));
+}
+
+/** Whether the conversation has room beside the record. */
+const wide = () => window.matchMedia("(min-width: 761px)").matches;
+
+function properties(found, definition) {
+  const known = Object.keys(definition.properties ?? {});
+  const others = Object.keys(found.properties).filter((name) => !known.includes(name) && name !== SOURCES);
+  const rows = [...known, ...others].map((name) => [definition.properties?.[name] ?? {}, name, found.properties[name]]).filter(([, , value]) => said(value));
+  if (!rows.length) return "";
+  const told = rows.map(([meant, name, value]) => h("div", { class: said(value).length > 60 ? "long" : null }, h("dt", {}, sentence(meant.label ?? spaced(name))), h("dd", {}, said(value, meant))));
+  return h("section", { class: "panel" }, h("h4", {}, "Properties"), h("dl", { class: "properties" }, ...told));
+}
+
+/** The place of the record's Pulse: what is known of it so far is whether it would be out of date. */
+function pulse(found, definition) {
+  if (found.document || !definition.pulse) return "";
+  const body = found.pulse?.text
+    ? h("p", {}, found.pulse.text)
+    : h("p", { class: "soft" }, "No Pulse has been written yet.");
+  const causes = (found.stale_causes ?? []).map((cause) => spaced(cause)).join(", ");
+  const stale = found.stale_since ? h("p", { class: "detail" }, `Changes wait for it since ${ago(found.stale_since)}${causes ? `: ${causes}` : ""}`) : null;
+  return h("section", { class: "panel pulse" }, h("h4", {}, "Pulse"), body, stale);
+}
+
+function facts(found) {
+  const rows = [
+    ["Project", found.project ? h("a", { href: `#/records/${found.project}` }, found.project) : null],
+    ["May be seen by", level(found.classification)],
+    ["Version", found.version ? String(found.version) : null],
+    ["Changed", found.updated_at ? `${ago(found.updated_at)}${by(found.updated_by)}` : null],
+    ["Made", found.created_at ? `${ago(found.created_at)}${by(found.created_by)}` : null],
+  ].filter(([, value]) => value);
+  return h("section", { class: "panel" }, h("h4", {}, "About this record"), h("dl", { class: "record-facts" }, ...rows.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)])));
+}
+
+const WHO = { user: "in a conversation", member: "by a member", key: "with a key", operator: "by the operator", system: "by Parlour" };
+
+function by(principal) {
+  const who = WHO[(principal ?? "").split(":")[0]];
+  return who ? `, ${who}` : "";
+}
+
+/** What it was made from, when an agent made it: the places that its sources stand at. */
+function sources(found) {
+  const listed = Array.isArray(found.properties[SOURCES]) ? found.properties[SOURCES].filter((one) => one?.title) : [];
+  if (!listed.length) return "";
+  const each = listed.map(({ title, locator, page }) => h("li", {}, h("b", {}, title), h("span", { class: "detail" }, [locator, page && !String(locator ?? "").includes("page") ? `page ${page}` : ""].filter(Boolean).join(" · "))));
+  return h("section", { class: "panel" }, h("h4", {}, "Made from"), h("ul", { class: "plain" }, ...each));
+}
+
+async function linked(room, found, types) {
+  if (found.document) return "";
+  const { records } = await room.ask("GET", `v1/entities/${found.handle}/links?most=100`);
+  if (!records.length) return "";
+  const kinds = Map.groupBy?.(records, (one) => one.kind) ?? grouped(records);
+  return h("section", { class: "panel" }, h("h4", {}, "Linked"), ...[...kinds].map(([kind, ones]) => group(types.find((one) => one.key === kind) ?? { key: kind, name: spaced(kind) }, ones)));
+}
+
+function grouped(records) {
+  const kinds = new Map();
+  for (const one of records) kinds.set(one.kind, [...(kinds.get(one.kind) ?? []), one]);
+  return kinds;
+}
+
+function group(kind, records) {
+  return h("div", { class: "linked" }, h("h5", {}, kind.name, h("span", {}, ` ${records.length}`)), h("ul", { class: "plain" }, ...records.map((one) => h("li", {}, link(one, kind)))));
+}
+
+function link(one, kind) {
+  const how = (one.relations ?? []).map(({ relation, direction }) => `${direction === "incoming" ? "← " : "→ "}${spaced(relation)}`).join(", ");
+  const state = [one.state, one.due ? `due ${said(one.due)}` : ""].filter(Boolean).join(" · ");
+  return h("a", { class: "record-line", href: `#/records/${one.handle}` }, sign({ type: one.kind, icon: kind.icon, colour: kind.colour }),
+    h("span", { class: "record-name" }, one.name, one.is_context ? h("span", { class: "kind" }, "in the user's words") : null),
+    h("span", { class: "detail" }, [how, state].filter(Boolean).join(" · ")));
+}
