@@ -9,8 +9,10 @@ from parlour.api.routes import (
     configuration,
     console,
     costs,
+    links,
     operations,
     people,
+    search,
     sessions,
     tool_results,
     turns,
@@ -31,7 +33,19 @@ def create_app(services: Services) -> FastAPI:
     app.state.services = services
     problems.install(app)
     app.add_middleware(Edge)
-    for topic in (sessions, turns, tool_results, attention, costs, configuration, people, operations, console):
+    for topic in (
+        sessions,
+        links,
+        turns,
+        tool_results,
+        attention,
+        costs,
+        configuration,
+        people,
+        operations,
+        search,
+        console,
+    ):
         app.include_router(topic.router, max_body_size=MESSAGE_BYTES)
     app.mount("/console", console.pages())
     return app

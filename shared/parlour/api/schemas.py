@@ -36,6 +36,9 @@ Line = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"
 Slug = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]{0,62}$")]
 Host = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9.:\[\]-]{1,260}$")]
 ClientId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._:-]{1,64}$")]
+RecordName = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+"""A handle (`task/T-112`) or an id; what is neither is not found."""
+
 Text = Annotated[str, BeforeValidator(_cleaned), StringConstraints(min_length=1, max_length=8_000)]
 Clearance = Annotated[int, Field(ge=0, le=3)]
 Roles = Annotated[list[Literal["admin", "editor", "viewer"]], Field(max_length=3)]
@@ -44,11 +47,15 @@ PackText = Annotated[str, AfterValidator(_storable)]
 
 
 class OpenSession(Asked):
-    """Whom to talk to: the host that a binding's web channel names, or a binding (slug or id) of a tenant."""
+    """Whom to talk to: the host that a binding's web channel names, or a binding (slug or id) of a tenant.
+
+    entity: the record that the conversation is to be about, by handle or id.
+    """
 
     host: Host | None = None
     binding: Slug | None = None
     tenant: Slug | None = None
+    entity: RecordName | None = None
 
     @model_validator(mode="after")
     def _one_way(self) -> Self:
@@ -143,6 +150,13 @@ class Greeter(Told):
     greeting: str
 
 
+class RecordNamed(Told):
+    """A record by its handle (`task/T-112`) and name."""
+
+    handle: str
+    name: str
+
+
 class SessionOpened(Told):
     """A session and the token that every further call about it must carry as a bearer."""
 
@@ -150,6 +164,18 @@ class SessionOpened(Told):
     token: str
     expires_at: datetime
     binding: Greeter
+    entity: RecordNamed | None = None
+
+
+class SessionShown(Told):
+    """A session; `entity` is the record that it is about, if the reader may see it."""
+
+    id: UUID
+    channel: str
+    title: str
+    created_at: datetime
+    last_active_at: datetime
+    entity: RecordNamed | None = None
 
 
 class Taken(Told):

@@ -58,14 +58,18 @@ def contact(
     )
 
 
-def open_visitor(tx: Transaction, *, binding_id: UUID, now: datetime, new_id: NewId) -> Contact:
+def open_visitor(
+    tx: Transaction, *, binding_id: UUID, entity_id: UUID | None = None, now: datetime, new_id: NewId
+) -> Contact:
     """A new visitor on the web, with a session; its identity's address is the user's id.
 
-    Raises NotFound when the binding is missing or switched off.
+    The session is about an entity if one is named. Raises NotFound when the binding is missing or switched off, or
+    the entity is beyond its clearance.
     """
     opened = store.open_visitor(
         tx,
         binding_id=binding_id,
+        entity_id=entity_id,
         user_id=new_id(now),
         identity_id=new_id(now),
         session_id=new_id(now),

@@ -93,9 +93,14 @@ DO UPDATE SET last_active_at = GREATEST(sessions.last_active_at, excluded.last_a
 RETURNING user_id, id AS session_id, id = %(session_id)s AS is_new;
 
 -- name: open_visitor
--- A new user on the web with a session; no row comes back when the binding is missing or switched off.
+-- A new user on the web with a session, about an entity if one is named; no row comes back when the binding is missing
+-- or switched off, or the entity is missing or out of its reach.
 WITH door AS (
-    SELECT id FROM bindings WHERE id = %(binding_id)s AND is_active
+    SELECT b.id FROM bindings b
+     WHERE b.id = %(binding_id)s AND b.is_active
+       AND (%(entity_id)s::uuid IS NULL
+            OR EXISTS (SELECT FROM entities e
+                        WHERE e.id = %(entity_id)s::uuid AND e.classification <= b.clearance AND e.deleted_at IS NULL))
 ), person AS (
     INSERT INTO users (tenant_id, id, created_at)
     SELECT current_tenant(), %(user_id)s, %(now)s FROM door
@@ -105,8 +110,9 @@ WITH door AS (
     SELECT current_tenant(), %(identity_id)s, id, 'web', id::text, %(now)s FROM person
     RETURNING user_id
 )
-INSERT INTO sessions (tenant_id, id, user_id, binding_id, channel, created_at, last_active_at)
-SELECT current_tenant(), %(session_id)s, identity.user_id, door.id, 'web', %(now)s, %(now)s FROM identity, door
+INSERT INTO sessions (tenant_id, id, user_id, binding_id, entity_id, channel, created_at, last_active_at)
+SELECT current_tenant(), %(session_id)s, identity.user_id, door.id, %(entity_id)s::uuid, 'web', %(now)s, %(now)s
+  FROM identity, door
 RETURNING user_id, id AS session_id, true AS is_new;
 
 -- name: open_session

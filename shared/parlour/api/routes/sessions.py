@@ -11,18 +11,29 @@ from fastapi.responses import StreamingResponse
 
 from parlour.api import stream
 from parlour.api.access import AnyCaller, AnyServices, Caller, GivenCredentials
-from parlour.api.schemas import Greeter, Message, NewMessage, OpenSession, SessionOpened, Taken
+from parlour.api.schemas import (
+    Greeter,
+    Message,
+    NewMessage,
+    OpenSession,
+    RecordNamed,
+    SessionOpened,
+    SessionShown,
+    Taken,
+)
 from parlour.api.services import Services
 from parlour.api.stream import Event, Tail
 from parlour.infra.errors import Forbidden, NotFound
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database, Transaction
+from parlour.knowledge.records.entities import Entity, read, read_many
 from parlour.principal import Principal
 from parlour.tenancy import bindings, people, routes, tenants
 from parlour.tenancy.bindings import Binding
 from parlour.tenancy.sign_in import SignedIn, Visitor
 from parlour.turns import events as turn_events
-from parlour.turns import read, receive
+from parlour.turns import read as turns_read
+from parlour.turns import receive
 
 router = APIRouter(prefix="/v1/sessions", tags=["sessions"])
 
@@ -43,10 +54,28 @@ def open_session(wanted: OpenSession, services: AnyServices, given: GivenCredent
         tenant_id, named = _place(database, wanted)
         with database.transaction(tenant_id) as tx:
             binding = _open_binding(tx, named)
-            user_id, session_id = _begun(services, tx, _visitor(known, tenant_id), binding.id, now)
+            visitor = _visitor(known, tenant_id)
+            about = _about(tx, tenant_id, visitor, binding, wanted.entity) if wanted.entity else None
+            user_id, session_id = _begun(services, tx, visitor, binding.id, about.id if about else None, now)
     token = services.sign_in.issue(Visitor(tenant_id, user_id, binding.id, session_id), now)
     greeter = Greeter(slug=binding.slug, name=binding.display_name, greeting=binding.greeting)
-    return SessionOpened(session_id=session_id, token=token.text, expires_at=token.expires_at, binding=greeter)
+    return SessionOpened(
+        session_id=session_id, token=token.text, expires_at=token.expires_at, binding=greeter,
+        entity=_named(about) if about else None,
+    )  # fmt: skip
+
+
+@router.get("/{session_id}")
+def read_session(session_id: UUID, caller: AnyCaller) -> SessionShown:
+    """One session, and the record that it is about."""
+    caller.check_token(session_id)
+    with caller.transaction() as tx:
+        found = people.session_of(caller.principal, tx, session_id)
+        about = read_many(caller.principal, tx, [found.entity_id]) if found.entity_id else []
+    return SessionShown(
+        id=found.id, channel=found.channel, title=found.title, created_at=found.created_at,
+        last_active_at=found.last_active_at, entity=_named(about[0]) if about else None,
+    )  # fmt: skip
 
 
 @router.post("/{session_id}/messages", status_code=202)
@@ -69,7 +98,7 @@ def list_messages(session_id: UUID, caller: AnyCaller, most: Most = 100) -> dict
     """The newest messages of a session, oldest first."""
     with caller.transaction() as tx:
         caller.check_session(tx, session_id)
-        rows = read.transcript(caller.principal, tx, session_id, most)
+        rows = turns_read.transcript(caller.principal, tx, session_id, most)
     return {"messages": [Message.model_validate(row) for row in rows]}
 
 
@@ -140,12 +169,32 @@ def _visitor(known: SignedIn | None, tenant_id: UUID) -> Principal | None:
     return known.principal
 
 
+def _about(tx: Transaction, tenant_id: UUID, visitor: Principal | None, binding: Binding, ref: str) -> Entity:
+    """The record that is meant, as whoever will talk about it through that binding may see it; else NotFound."""
+    if visitor and visitor.id:
+        reader = people.principal_of(tx, visitor.id, binding.id)
+    else:
+        reader = Principal(tenant_id, "user", clearance=binding.clearance)
+    return read(reader, tx, ref)
+
+
+def _named(entity: Entity) -> RecordNamed:
+    return RecordNamed(handle=entity.handle, name=entity.name)
+
+
 def _begun(
-    services: Services, tx: Transaction, visitor: Principal | None, binding_id: UUID, now: datetime
+    services: Services,
+    tx: Transaction,
+    visitor: Principal | None,
+    binding_id: UUID,
+    entity_id: UUID | None,
+    now: datetime,
 ) -> tuple[UUID, UUID]:
     """A user and their new session: a known visitor's, or a new one's."""
+    new_id = services.new_id
     if visitor and visitor.id:
-        session = people.open_session(visitor, tx, binding_id=binding_id, now=now, new_id=services.new_id)
+        reader = people.principal_of(tx, visitor.id, binding_id)
+        session = people.open_session(reader, tx, binding_id=binding_id, entity_id=entity_id, now=now, new_id=new_id)
         return visitor.id, session.id
-    opened = people.open_visitor(tx, binding_id=binding_id, now=now, new_id=services.new_id)
+    opened = people.open_visitor(tx, binding_id=binding_id, entity_id=entity_id, now=now, new_id=new_id)
     return opened.user_id, opened.session_id
