@@ -15,8 +15,8 @@ from parlour.infra.postgres import Database, Transaction
 from parlour.knowledge.documents.documents import prepare_documents, write_documents
 from parlour.knowledge.index.embed import Embedder, embed_texts, space
 from parlour.knowledge.records.changes import Changes
+from parlour.knowledge.records.drafts import prepare_entities, write_entities
 from parlour.knowledge.records.edges import write_edges
-from parlour.knowledge.records.entities import prepare_entities, write_entities
 from parlour.models import spend
 from parlour.packs import built_in, drafts, plan, store, weigh
 from parlour.packs.format import Pack

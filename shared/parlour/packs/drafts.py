@@ -2,8 +2,9 @@
 
 from parlour.infra.jsonable import JsonObject
 from parlour.knowledge.documents.documents import DocumentDraft
+from parlour.knowledge.records.drafts import EntityDraft
 from parlour.knowledge.records.edges import EdgeDraft
-from parlour.knowledge.records.entities import EntityDraft, EntityKey
+from parlour.knowledge.records.entities import EntityKey
 from parlour.knowledge.records.snapshots import RecordType
 from parlour.packs.format import Binding, Document, Pack
 from parlour.packs.forms import stored

@@ -8,8 +8,9 @@ from parlour.infra.errors import NotFound
 from parlour.infra.jsonable import Json, JsonObject
 from parlour.infra.postgres import Database
 from parlour.knowledge.documents.documents import DocumentDraft, read_documents
+from parlour.knowledge.records.drafts import EntityDraft, read_entities
 from parlour.knowledge.records.edges import EdgeDraft, read_edges
-from parlour.knowledge.records.entities import EntityDraft, EntityKey, read_entities
+from parlour.knowledge.records.entities import EntityKey
 from parlour.models import spend
 from parlour.packs import explain, front_matter, store
 from parlour.packs.drafts import TOOL_HOSTS

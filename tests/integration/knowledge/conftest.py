@@ -16,8 +16,8 @@ from parlour.infra.queries import Query
 from parlour.knowledge.documents.documents import DocumentDraft, prepare_documents, write_documents
 from parlour.knowledge.index.embed import Embedder, embed_texts, space
 from parlour.knowledge.records.changes import Changes
+from parlour.knowledge.records.drafts import EntityDraft, prepare_entities, write_entities
 from parlour.knowledge.records.edges import EdgeDraft, write_edges
-from parlour.knowledge.records.entities import EntityDraft, prepare_entities, write_entities
 from parlour.knowledge.records.snapshots import RecordType
 from parlour.principal import RESTRICTED, Principal
 

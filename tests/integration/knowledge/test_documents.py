@@ -9,7 +9,8 @@ from parlour.infra.ids import uuid7
 from parlour.knowledge.documents.documents import DocumentDraft, prepare_documents, read_documents, write_documents
 from parlour.knowledge.index.embed import Vectors, embed_texts, space
 from parlour.knowledge.records.changes import Changes
-from parlour.knowledge.records.entities import EntityDraft, EntityKey
+from parlour.knowledge.records.drafts import EntityDraft
+from parlour.knowledge.records.entities import EntityKey
 from tests.integration.knowledge.conftest import Library, WordEmbedder
 
 CONTRACT = DocumentDraft(

@@ -6,8 +6,9 @@ import pytest
 
 from parlour.infra.errors import InvalidRequest
 from parlour.knowledge.records.changes import Changes
+from parlour.knowledge.records.drafts import EntityDraft, read_entities
 from parlour.knowledge.records.edges import EdgeDraft, read_edges
-from parlour.knowledge.records.entities import EntityDraft, EntityKey, read_entities
+from parlour.knowledge.records.entities import EntityKey
 from parlour.knowledge.records.snapshots import RecordType
 from tests.integration.knowledge.conftest import PROJECT, TASK, Library, WordEmbedder, execute
 

@@ -8,8 +8,9 @@ from local.database import Cluster
 from parlour.infra.queries import Query
 from parlour.knowledge.documents.documents import DocumentDraft
 from parlour.knowledge.index.embed import Vector, embed_question
+from parlour.knowledge.records.drafts import EntityDraft
 from parlour.knowledge.records.edges import EdgeDraft
-from parlour.knowledge.records.entities import EntityDraft, EntityKey, find_entities
+from parlour.knowledge.records.entities import EntityKey, find_entities
 from parlour.knowledge.search.found import Found
 from parlour.knowledge.search.search import EVERYWHERE, K, Scope, search
 from tests.integration.knowledge.conftest import Library, WordEmbedder

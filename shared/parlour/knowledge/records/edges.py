@@ -1,16 +1,22 @@
-"""Edges: typed links between entities, followed one hop when a search is about one of them."""
+"""Edges: typed links between entities, followed one hop when a search is about one of them.
+
+A link is one thing, read from both ends. `link` and `unlink` leave at both ends what every change leaves.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from uuid import UUID
 
 from parlour.infra import log
+from parlour.infra.errors import InvalidRequest, NotFound
 from parlour.infra.ids import NewId
 from parlour.infra.postgres import Transaction
 from parlour.knowledge.index import store as index
-from parlour.knowledge.records import store
+from parlour.knowledge.records import registry, relations, store, trail
 from parlour.knowledge.records.changes import Changes
-from parlour.knowledge.records.entities import EntityKey, find_entities
+from parlour.knowledge.records.entities import Entity, EntityKey, Ref, find_entities, read, read_many
+from parlour.knowledge.records.record import shown
 from parlour.principal import Principal
 
 
@@ -21,6 +27,99 @@ class EdgeDraft:
     source: EntityKey
     target: EntityKey
     relation: str
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A link there is: `source` relation `target`, by handles. `is_new`: it was not there before."""
+
+    source_id: UUID
+    target_id: UUID
+    source: str
+    target: str
+    relation: str
+    is_new: bool = False
+
+
+def link(
+    principal: Principal,
+    tx: Transaction,
+    source: Ref,
+    target: Ref,
+    relation: str,
+    now: datetime,
+    new_id: NewId,
+    origin: str | None = None,
+) -> Edge:
+    """Link two records; linking them so again, or with the same `origin`, gives the link that is there.
+
+    NotFound when the principal sees no such record; InvalidRequest for a record and itself, and for a relation that
+    is no name or spelt almost like one there is.
+    """
+    store.join_writers(tx)
+    if origin and (there := store.edge_of_origin(tx, origin)):
+        ends = read(principal, tx, there.source_id), read(principal, tx, there.target_id)
+        return _edge(*ends, there.relation)
+    ends = _ends(principal, tx, source, target)
+    name = _relation(tx, relation)
+    columns = {
+        "id": new_id(now),
+        "source_id": ends[0].id,
+        "target_id": ends[1].id,
+        "relation": name,
+        "by": principal.name,
+        "origin": origin,
+        "now": now,
+    }
+    is_new = store.link(tx, columns)
+    if is_new:
+        _tell(principal, tx, ends, name, "linked", now, new_id)
+        log.info("records_linked", principal=principal.name, source_id=ends[0].id, target_id=ends[1].id)
+    return _edge(*ends, name, is_new=is_new)
+
+
+def unlink(
+    principal: Principal, tx: Transaction, source: Ref, target: Ref, relation: str, now: datetime, new_id: NewId
+) -> None:
+    """Take a link away; NotFound when there is none, or the principal does not see both of its ends."""
+    store.join_writers(tx)
+    ends = _ends(principal, tx, source, target)
+    if not store.unlink(tx, ends[0].id, ends[1].id, relation.replace("\0", "")):
+        raise NotFound(f"{ends[0].handle} has no link '{shown(relation)}' to {ends[1].handle}")
+    _tell(principal, tx, ends, relation, "no longer linked", now, new_id)
+    log.info("records_unlinked", principal=principal.name, source_id=ends[0].id, target_id=ends[1].id)
+
+
+def _ends(principal: Principal, tx: Transaction, source: Ref, target: Ref) -> tuple[Entity, Entity]:
+    found = read_many(principal, tx, [source, target])
+    if len(found) == 2:
+        return found[0], found[1]
+    first, second = read(principal, tx, source), read(principal, tx, target)
+    raise InvalidRequest(f"{first.handle} cannot be linked to {'itself' if first.id == second.id else second.handle}")
+
+
+def _relation(tx: Transaction, name: str) -> str:
+    """The relation, when it is one of the catalogue's, one in use, or a new name unlike all of them."""
+    return relations.check(name, frozenset() if name in relations.CATALOGUE else store.relations_in_use(tx))
+
+
+def _tell(
+    principal: Principal,
+    tx: Transaction,
+    ends: tuple[Entity, Entity],
+    name: str,
+    how: str,
+    now: datetime,
+    new_id: NewId,
+) -> None:
+    for entity, other, outgoing in ((ends[0], ends[1], True), (ends[1], ends[0], False)):
+        kind = registry.definition(tx, entity.type)
+        what = f"{how}: {relations.reads(name, outgoing=outgoing)} {other.name} ({other.handle})"
+        trail.linked(principal, tx, kind, entity, other, what, now, new_id)
+
+
+def _edge(source: Entity, target: Entity, relation: str, *, is_new: bool = False) -> Edge:
+    return Edge(source.id, target.id, source.handle, target.handle, relation, is_new)
 
 
 def write_edges(

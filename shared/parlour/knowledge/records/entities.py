@@ -1,114 +1,186 @@
-"""Entities: business records, each searchable by a snapshot of what it says.
+"""Records: made, read, changed, deleted and listed by people, agents and the API.
 
-Writing takes two steps, as for documents: `prepare_entities` says which snapshots need a vector,
-`write_entities` writes with the vectors at hand.
+Every change leaves its trail (`records/trail.py`) in the transaction that makes it. After the commit the caller has
+the new rows embedded: `index.pending.nudge`. Nobody reads, changes or counts a record above their clearance: it is not
+there. What is said of roles is checked at the doors; here everybody who can see a record may change it.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
 from parlour.infra import log
-from parlour.infra.errors import InvalidRequest
+from parlour.infra.errors import Conflict, Forbidden, InvalidRequest, NotFound
 from parlour.infra.ids import NewId
-from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
-from parlour.knowledge.index import store as index
-from parlour.knowledge.index.embed import Vectors
-from parlour.knowledge.index.reindex import Entry, by_owner, refuse_repeated, reindex
-from parlour.knowledge.index.rows import RowDraft, StoredRow, compare
-from parlour.knowledge.index.store import Owner
-from parlour.knowledge.records import store
-from parlour.knowledge.records.changes import Changes
-from parlour.knowledge.records.snapshots import RecordType, snapshot
-from parlour.knowledge.records.store import StoredEntity
-from parlour.principal import Principal
+from parlour.knowledge.records import cursor as places
+from parlour.knowledge.records import deltas, registry, stale, store, trail
+from parlour.knowledge.records.definition import Definition
+from parlour.knowledge.records.properties import check_filter, merged
+from parlour.knowledge.records.record import (
+    PROJECT,
+    Entity,
+    EntityKey,
+    NewEntity,
+    Page,
+    Patch,
+    Ref,
+    check_key,
+    check_name,
+    made_keys,
+    named,
+    shown,
+)
+from parlour.principal import LEVELS, Principal
+from parlour.tenancy import audit
+
+__all__ = [
+    "Entity", "EntityKey", "NewEntity", "Page", "Patch", "Ref", "browse", "change", "create", "delete", "find_entities",
+    "read", "read_many",
+]  # fmt: skip
+
+MOST = 100
+"""Records in a page."""
 
 
-@dataclass(frozen=True, slots=True)
-class EntityKey:
-    """How an entity is named from outside: keys are unique within a type."""
+def create(
+    principal: Principal, tx: Transaction, new: NewEntity, now: datetime, new_id: NewId, origin: str | None = None
+) -> Entity:
+    """Make a record. The same `origin` again gives the record that was made the first time.
 
-    type: str
-    key: str
-
-    def __str__(self) -> str:
-        return f"{self.type}/{self.key}"
-
-
-@dataclass(frozen=True, slots=True)
-class EntityDraft:
-    """An entity as it should be."""
-
-    key: EntityKey
-    name: str
-    properties: JsonObject = field(default_factory=dict)
-    classification: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class EntitiesPlan:
-    """Entities with their snapshots, and the texts among these that have no vector yet."""
-
-    drafts: Sequence[tuple[EntityDraft, RowDraft]]
-    texts: Sequence[str]
-
-
-def prepare_entities(
-    tx: Transaction, drafts: Sequence[EntityDraft], types: Sequence[RecordType], space: str
-) -> EntitiesPlan:
-    """Render the snapshots and compare them with what is stored; writes nothing. `space` is the embedder's.
-
-    InvalidRequest when a draft's type is not among `types`, or two drafts have one key.
+    InvalidRequest says what of it does not fit its kind; Conflict: there is one of that key already, or what `origin`
+    made was deleted since; NotFound: there is no such project; Forbidden: above the principal's own clearance.
     """
-    refuse_repeated([draft.key for draft in drafts])
-    rendered = [(draft, _snapshot(draft, types)) for draft in drafts]
-    stored = _stored(tx, drafts)
-    rows = by_owner(index.entity_rows(tx, [entity.id for entity in stored.values()], space))
-    texts = [
-        text
-        for draft, row in rendered
-        for text in compare(rows[stored[draft.key].id] if draft.key in stored else [], [row]).texts
-    ]
-    return EntitiesPlan(rendered, texts)
+    store.join_writers(tx)
+    if origin and (there := _made_before(principal, tx, origin)):
+        return there
+    kind = registry.in_use(principal, tx, new.type, now, new_id)
+    project = _project(principal, tx, new.project)
+    columns = {
+        "type": kind.key,
+        "name": check_name(new.name),
+        "properties": merged(kind.properties, {}, new.properties, kind.key),
+        "classification": _level(principal, kind, new.classification, project),
+        "project_id": project.id if project else None,
+        "origin": origin,
+        "by": principal.name,
+        "now": now,
+    }
+    record_id = _added(tx, columns, check_key(new.key) if new.key else "", new_id(now))
+    if record_id is None and origin and (there := _made_before(principal, tx, origin)):
+        return there
+    if record_id is None:
+        raise Conflict(f"key: {kind.key}/{new.key} is taken; choose another, or none, and one is made from the name")
+    trail.made(principal, tx, kind, read(principal, tx, record_id), now, new_id)
+    log.info("record_created", principal=principal.name, entity_id=record_id)
+    return read(principal, tx, record_id)
 
 
-def write_entities(
-    principal: Principal, tx: Transaction, plan: EntitiesPlan, vectors: Vectors, now: datetime, new_id: NewId
-) -> Changes:
-    """Write what is new or changed; an entity that is stored as drafted is not touched, its snapshot is when its
-    type's template changed. The entity types must be there.
+def read(principal: Principal, tx: Transaction, ref: Ref) -> Entity:
+    """One record; NotFound when there is none of that name for this reader."""
+    for entity in read_many(principal, tx, [ref]):
+        return entity
+    raise NotFound(f"there is no record '{shown(ref)}'; records are named type/key, like 'task/T-112'")
 
-    Conflict when the tenant's entities changed since they were prepared, in a way that leaves a text
-    without its vector.
+
+def read_many(principal: Principal, tx: Transaction, refs: Sequence[Ref]) -> list[Entity]:
+    """The records so named, each once, in that order; what is not there for this reader is left out."""
+    wanted = [one for one in dict.fromkeys(map(named, refs)) if one is not None]
+    ids = [one for one in wanted if isinstance(one, UUID)]
+    keys = [one for one in wanted if isinstance(one, EntityKey)]
+    found = store.records(tx, ids, keys, principal.clearance) if wanted else []
+    by_name: dict[UUID | EntityKey, Entity] = {entity.id: entity for entity in found}
+    by_name |= {EntityKey(entity.type, entity.key): entity for entity in found}
+    return list({by_name[one].id: by_name[one] for one in wanted if one in by_name}.values())
+
+
+def change(
+    principal: Principal,
+    tx: Transaction,
+    ref: Ref,
+    patch: Patch,
+    version: int | None,
+    now: datetime,
+    new_id: NewId,
+) -> Entity:
+    """Give a record its next version; a patch that changes nothing gives it as it is.
+
+    `version`: the one that the caller has read; Conflict when the record is at another by now. None does not ask.
+    Otherwise the errors of `create`.
     """
-    index.hold_tenant(tx)
-    drafts = [draft for draft, _ in plan.drafts]
-    stored = _stored(tx, drafts)
-    rows = by_owner(index.entity_rows(tx, [entity.id for entity in stored.values()], vectors.space))
-    entries: list[tuple[Entry, Sequence[StoredRow]]] = []
-    puts: list[Mapping[str, object]] = []
-    for draft, row in plan.drafts:
-        there = stored.get(draft.key)
-        owner = Owner(None, there.id if there else new_id(now))
-        changed = there is None or _differs(there, draft)
-        if changed:
-            puts.append(_columns(draft, owner, now))
-        entries.append((Entry(owner, [row], changed), rows[there.id] if there else []))
-    store.put_entities(tx, puts)
-    reindex(tx, entries, vectors, now, new_id)
-    changes = Changes.tally(len(drafts), len(stored), len(puts))
-    log.info("entities_written", principal=principal.name, added=changes.created, changed=changes.changed)
-    return changes
+    before = _held(principal, tx, ref, version)
+    kind = registry.in_use(principal, tx, before.type, now, new_id)
+    project, moved = _move(principal, tx, before, patch)
+    level = before.classification if patch.classification is None else patch.classification
+    after = replace(
+        before,
+        name=before.name if patch.name is None else check_name(patch.name),
+        properties=merged(kind.properties, before.properties, patch.properties, kind.key),
+        classification=_allowed(principal, level),
+        version=before.version + 1,
+    )
+    found = deltas.differences(kind, before, after) + (
+        [deltas.moved(project.handle if project else None)] if moved else []
+    )
+    if not found:
+        return before
+    if moved:
+        stale.mark_wholes(tx, before.id, now)
+    store.change_record(
+        tx, after, moved=moved, project_id=project.id if project else None, by=principal.name, now=now
+    )  # fmt: skip
+    trail.changed(principal, tx, kind, before, after, found, project if moved else None, now, new_id)
+    log.info("record_changed", principal=principal.name, entity_id=after.id, version=after.version)
+    return read(principal, tx, after.id)
 
 
-def read_entities(principal: Principal, tx: Transaction) -> list[EntityDraft]:
-    """Every entity that the principal may see, by type and key, as it was drafted."""
-    return [
-        EntityDraft(EntityKey(entity.type, entity.key), entity.name, entity.properties, entity.classification)
-        for entity in store.all_entities(tx, principal.clearance)
-    ]
+def delete(principal: Principal, tx: Transaction, ref: Ref, version: int | None, now: datetime, new_id: NewId) -> None:
+    """Take a record, and all that is searched of it, away. Its links stay and are not shown. Errors of `change`."""
+    entity = _held(principal, tx, ref, version)
+    stale.mark_wholes(tx, entity.id, now)
+    store.delete_record(tx, entity.id, principal.name, now)
+    audit.record(principal, tx, "record.deleted", f"entity:{entity.id}", {"type": entity.type}, now, new_id)
+    log.info("record_deleted", principal=principal.name, entity_id=entity.id)
+
+
+def browse(
+    principal: Principal,
+    tx: Transaction,
+    *,
+    type: str | None = None,  # noqa: A002 - the word for it
+    project: Ref | None = None,
+    where: Mapping[str, str] | None = None,
+    text: str = "",
+    cursor: str = "",
+    most: int = 20,
+) -> Page:
+    """Records, the newest change first, at most `most` (1 to 100).
+
+    where   values that properties have, as text
+    text    part of the name or key, in any case
+    cursor  the `next_cursor` of the page before
+
+    InvalidRequest: there is no such kind, it has no such property or choice, or the cursor is none; NotFound: there is
+    no such project.
+    """
+    kind = registry.definition(tx, type) if type else None
+    if kind:
+        check_filter(kind.properties, where or {})
+    after_at, after_handle = places.place(cursor) if cursor else (None, "")
+    limit = min(max(most, 1), MOST)
+    found = store.browse(
+        tx,
+        type=kind.key if kind else None,
+        project_id=_project_of(principal, tx, project).id if project else None,
+        where={name: str(value) for name, value in (where or {}).items()},
+        text=text.replace("\0", "").strip(),
+        after_at=after_at,
+        after_handle=after_handle,
+        clearance=principal.clearance,
+        most=limit + 1,
+    )
+    return Page(found[:limit], places.behind(found[limit - 1]) if len(found) > limit else "")
 
 
 def find_entities(tx: Transaction, keys: Sequence[EntityKey]) -> dict[EntityKey, UUID]:
@@ -121,30 +193,67 @@ def find_entities(tx: Transaction, keys: Sequence[EntityKey]) -> dict[EntityKey,
     return ids
 
 
-def _snapshot(draft: EntityDraft, types: Sequence[RecordType]) -> RowDraft:
-    for record_type in types:
-        if record_type.key == draft.key.type:
-            return snapshot(record_type, draft.key.key, draft.name, draft.properties, draft.classification)
-    raise InvalidRequest(f"entity {draft.key} is of a type that does not exist; define the type first")
+def _made_before(principal: Principal, tx: Transaction, origin: str) -> Entity | None:
+    """The record that the same call made; Conflict when it is there no more, or no more for this reader."""
+    made = store.record_of_origin(tx, origin)
+    if made is None:
+        return None
+    if made.deleted:
+        raise Conflict("this call made a record before, and it was deleted since; make a new call")
+    return read(principal, tx, made.id)
 
 
-def _stored(tx: Transaction, drafts: Sequence[EntityDraft]) -> dict[EntityKey, StoredEntity]:
-    types, keys = [draft.key.type for draft in drafts], [draft.key.key for draft in drafts]
-    return {EntityKey(entity.type, entity.key): entity for entity in store.stored_entities(tx, types, keys)}
+def _added(tx: Transaction, columns: Mapping[str, object], key: str, record_id: UUID) -> UUID | None:
+    """The new record's id, under the key or one made for it; None when the key or the call's origin is taken."""
+    for one in [key] if key else made_keys(str(columns["name"]), record_id):
+        if store.add_record(tx, {**columns, "id": record_id, "key": one}):
+            return record_id
+    return store.bring_back(tx, {**columns, "key": key}) if key else None
 
 
-def _differs(there: StoredEntity, draft: EntityDraft) -> bool:
-    stored = (there.name, there.properties, there.classification, there.deleted)
-    return stored != (draft.name, draft.properties, draft.classification, False)
+def _held(principal: Principal, tx: Transaction, ref: Ref, version: int | None) -> Entity:
+    """A record, and nobody else's to change until the transaction ends."""
+    store.join_writers(tx)
+    store.hold_record(tx, read(principal, tx, ref).id)
+    entity = read(principal, tx, ref)
+    if version is not None and version != entity.version:
+        raise Conflict(
+            f"{entity.handle} is at version {entity.version}, and this changes version {version};"
+            " read it again and repeat the change"
+        )
+    return entity
 
 
-def _columns(draft: EntityDraft, owner: Owner, now: datetime) -> Mapping[str, object]:
-    return {
-        "id": owner.entity_id,
-        "type": draft.key.type,
-        "key": draft.key.key,
-        "name": draft.name,
-        "properties": draft.properties,
-        "classification": draft.classification,
-        "now": now,
-    }
+def _project(principal: Principal, tx: Transaction, ref: Ref | None) -> Entity | None:
+    return _project_of(principal, tx, ref) if ref else None
+
+
+def _project_of(principal: Principal, tx: Transaction, ref: Ref) -> Entity:
+    project = read(principal, tx, ref)
+    if project.type != PROJECT:
+        raise InvalidRequest(f"project: {project.handle} is not a project")
+    return project
+
+
+def _move(principal: Principal, tx: Transaction, before: Entity, patch: Patch) -> tuple[Entity | None, bool]:
+    """The project that a patch puts the record into, and whether that is another than it was in."""
+    if isinstance(patch.project, str | None):
+        project = _project(principal, tx, patch.project)
+        if project and project.id == before.id:
+            raise InvalidRequest("project: a project does not belong to itself")
+        return project, (project.id if project else None) != before.project_id
+    return None, False
+
+
+def _level(principal: Principal, kind: Definition, given: int | None, project: Entity | None) -> int:
+    """What a new record is classified: as said, else as its kind says or its project is, whichever is higher."""
+    default = max(kind.settings.classification, project.classification if project else 0)
+    return _allowed(principal, default if given is None else given)
+
+
+def _allowed(principal: Principal, level: int) -> int:
+    if not 0 <= level < len(LEVELS):
+        raise InvalidRequest(f"classification: use a number from 0 ({LEVELS[0]}) to 3 ({LEVELS[3]})")
+    if level > principal.clearance:
+        raise Forbidden(f"classification: {LEVELS[level]} is above your own clearance, {LEVELS[principal.clearance]}")
+    return level

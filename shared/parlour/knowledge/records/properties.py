@@ -35,13 +35,23 @@ def merged(defined: JsonObject, before: JsonObject, given: JsonObject, kind: str
     own, of a wrong type, none of the choices, or required and missing.
     """
     problems = [f"{name}: {message}" for name, value in given.items() if (message := _problem(defined, name, value))]
-    after = {name: value for name, value in {**before, **given}.items() if value is not None}
+    after: JsonObject = {name: value for name, value in {**before, **given}.items() if value is not None}
     problems += [f"{name}: is missing; a {kind} requires it" for name in _missing(defined, after)]
     if not problems and len(canonical(after)) > _LARGEST:
         problems = [f"properties: are longer than {_LARGEST:,} characters together; put long text into a document"]
     if problems:
         raise InvalidRequest("; ".join(problems))
     return after
+
+
+def check_filter(defined: JsonObject, where: Mapping[str, str]) -> None:
+    """Whether a kind has the properties, and the choices, that somebody looks for; InvalidRequest when not."""
+    for name, value in where.items():
+        if name not in defined:
+            raise InvalidRequest(f"{name}: is not a property of this kind{meant(name, defined)} ({_all(defined)})")
+        choices = choices_of(defined[name])
+        if choices and value not in choices:
+            raise InvalidRequest(f"{name}: must be one of {', '.join(choices)}{meant(value, choices)}")
 
 
 def misfit(kind: str, choices: tuple[str, ...], value: object) -> str | None:
@@ -65,7 +75,7 @@ def _problem(defined: JsonObject, name: str, value: Json) -> str | None:
         return _bad_sources(value)
     known = defined.get(name)
     if not isinstance(known, dict):
-        return f"is not a property of this kind{meant(name, defined)} (there are: {listed(defined)})"
+        return f"is not a property of this kind{meant(name, defined)} ({_all(defined)})"
     if value is None:
         return None
     if isinstance(value, str) and ("\0" in value or len(value) > _LONGEST_TEXT):
@@ -77,6 +87,10 @@ def _missing(defined: JsonObject, after: Mapping[str, Json]) -> Iterator[str]:
     for name, known in defined.items():
         if isinstance(known, dict) and known.get("required") and name not in after:
             yield name
+
+
+def _all(defined: JsonObject) -> str:
+    return f"there are: {listed(defined, 30)}"
 
 
 def _bad_sources(value: Json) -> str | None:

@@ -8,28 +8,279 @@ SELECT e.id, t.key AS type, e.key
 
 -- name: stored_entities
 -- The entities of those types and keys as they are, deleted ones included.
-SELECT e.id, t.key AS type, e.key, e.name, e.properties, e.classification, e.deleted_at IS NOT NULL AS deleted
+SELECT e.id, t.key AS type, e.key, e.name, e.properties, e.classification, e.deleted_at IS NOT NULL AS deleted,
+       pt.key || '/' || p.key AS project
   FROM unnest(%(types)s::text[], %(keys)s::text[]) AS wanted (type, key)
   JOIN entity_types t ON t.key = wanted.type
-  JOIN entities e ON (e.tenant_id, e.type_id, e.key) = (t.tenant_id, t.id, wanted.key);
+  JOIN entities e ON (e.tenant_id, e.type_id, e.key) = (t.tenant_id, t.id, wanted.key)
+  LEFT JOIN entities p ON (p.tenant_id, p.id) = (e.tenant_id, e.project_id)
+  LEFT JOIN entity_types pt ON (pt.tenant_id, pt.id) = (p.tenant_id, p.type_id);
 
 -- name: put_entity
 -- Add an entity of a type (by the type's key), or change the one there is; its version counts the changes.
-INSERT INTO entities (tenant_id, id, type_id, key, name, properties, classification, created_at, updated_at)
-SELECT t.tenant_id, %(id)s, t.id, %(key)s, %(name)s, %(properties)s, %(classification)s, %(now)s, %(now)s
+INSERT INTO entities (tenant_id, id, type_id, key, name, properties, classification, project_id, described,
+                      created_by, updated_by, created_at, updated_at)
+SELECT t.tenant_id, %(id)s, t.id, %(key)s, %(name)s, %(properties)s, %(classification)s,
+       (SELECT p.id
+          FROM entity_types pt
+          JOIN entities p ON (p.tenant_id, p.type_id) = (pt.tenant_id, pt.id)
+         WHERE (pt.key, p.key) = (%(project_type)s, %(project_key)s)),
+       t.version, %(by)s, %(by)s, %(now)s, %(now)s
   FROM entity_types t
  WHERE t.key = %(type)s
     ON CONFLICT (tenant_id, type_id, key) DO UPDATE
    SET name = EXCLUDED.name, properties = EXCLUDED.properties, classification = EXCLUDED.classification,
-       version = entities.version + 1, updated_at = EXCLUDED.updated_at, deleted_at = NULL;
+       project_id = EXCLUDED.project_id, described = EXCLUDED.described, version = entities.version + 1,
+       updated_by = EXCLUDED.updated_by, updated_at = EXCLUDED.updated_at, deleted_at = NULL;
 
 -- name: all_entities
 -- The living entities that a reader of some clearance may see, by type and key.
-SELECT e.id, t.key AS type, e.key, e.name, e.properties, e.classification, false AS deleted
+SELECT e.id, t.key AS type, e.key, e.name, e.properties, e.classification, false AS deleted,
+       pt.key || '/' || p.key AS project
   FROM entities e
   JOIN entity_types t ON (t.tenant_id, t.id) = (e.tenant_id, e.type_id)
+  LEFT JOIN entities p ON (p.tenant_id, p.id) = (e.tenant_id, e.project_id)
+                      AND p.deleted_at IS NULL AND p.classification <= %(clearance)s
+  LEFT JOIN entity_types pt ON (pt.tenant_id, pt.id) = (p.tenant_id, p.type_id)
  WHERE e.deleted_at IS NULL AND e.classification <= %(clearance)s
  ORDER BY t.key, e.key;
+
+-- name: entity_types
+-- The kinds of record that the tenant has rows for.
+SELECT id, key, display_name, properties, rag, version FROM entity_types ORDER BY key;
+
+-- name: entity_type
+-- One kind of record.
+SELECT id, key, display_name, properties, rag, version FROM entity_types WHERE key = %(key)s;
+
+-- name: add_entity_type
+-- Take a kind that everybody has into use; nothing happens when somebody else just did.
+INSERT INTO entity_types (tenant_id, id, key, display_name, properties, rag, version, created_at, updated_at)
+VALUES (current_tenant(), %(id)s, %(key)s, %(display_name)s, %(properties)s, %(rag)s, 1, %(now)s, %(now)s)
+    ON CONFLICT (tenant_id, key) DO NOTHING;
+
+-- name: join_writers
+-- Write beside others, but not while somebody writes all of the tenant's knowledge anew.
+SELECT tenant_id AS id FROM tenants FOR SHARE;
+
+-- name: records
+-- Living records that a reader of some clearance may see, by id or by type and key; the project's name only when the
+-- reader may see that, too.
+WITH wanted AS (
+    SELECT unnest(%(ids)s::uuid[]) AS id
+     UNION
+    SELECT e.id
+      FROM unnest(%(types)s::text[], %(keys)s::text[]) AS named (type, key)
+      JOIN entity_types t ON t.key = named.type
+      JOIN entities e ON (e.tenant_id, e.type_id, e.key) = (t.tenant_id, t.id, named.key)
+)
+SELECT e.id, t.key AS type, t.display_name AS type_name, e.key, e.name, e.properties, e.classification,
+       p.id AS project_id, pt.key || '/' || p.key AS project, e.version, e.created_at, e.updated_at,
+       e.created_by, e.updated_by, e.stale_since, e.stale_causes
+  FROM wanted
+  JOIN entities e ON (e.tenant_id, e.id) = (current_tenant(), wanted.id)
+  JOIN entity_types t ON (t.tenant_id, t.id) = (e.tenant_id, e.type_id)
+  LEFT JOIN entities p ON (p.tenant_id, p.id) = (e.tenant_id, e.project_id)
+                      AND p.deleted_at IS NULL AND p.classification <= %(clearance)s
+  LEFT JOIN entity_types pt ON (pt.tenant_id, pt.id) = (p.tenant_id, p.type_id)
+ WHERE e.deleted_at IS NULL AND e.classification <= %(clearance)s;
+
+-- name: hold_record
+-- Take a record's row, so that its changes happen one after another.
+SELECT id FROM entities WHERE id = %(id)s AND deleted_at IS NULL FOR NO KEY UPDATE;
+
+-- name: record_of_origin
+-- The record that a call made: its id, type, key, and whether it is there no more.
+SELECT e.id, t.key AS type, e.key, e.name, e.properties, e.classification, e.deleted_at IS NOT NULL AS deleted,
+       NULL AS project
+  FROM entities e
+  JOIN entity_types t ON (t.tenant_id, t.id) = (e.tenant_id, e.type_id)
+ WHERE e.origin = %(origin)s;
+
+-- name: add_record
+-- Add a record; nothing happens when its key, or the call that makes it, has one already.
+INSERT INTO entities (tenant_id, id, type_id, key, name, properties, classification, project_id, origin, described,
+                      created_by, updated_by, created_at, updated_at)
+SELECT t.tenant_id, %(id)s, t.id, %(key)s, %(name)s, %(properties)s, %(classification)s, %(project_id)s, %(origin)s,
+       t.version, %(by)s, %(by)s, %(now)s, %(now)s
+  FROM entity_types t
+ WHERE t.key = %(type)s
+    ON CONFLICT DO NOTHING;
+
+-- name: bring_back
+-- Write a record under the key of one that was deleted; what was linked to that one is not linked to this one.
+WITH gone AS (
+    SELECT e.tenant_id, e.id, t.version AS described
+      FROM entity_types t
+      JOIN entities e ON (e.tenant_id, e.type_id) = (t.tenant_id, t.id)
+     WHERE t.key = %(type)s AND e.key = %(key)s AND e.deleted_at IS NOT NULL
+       FOR NO KEY UPDATE OF e
+), unlinked AS (
+    DELETE FROM edges d USING gone WHERE d.tenant_id = gone.tenant_id AND gone.id IN (d.source_id, d.target_id)
+)
+UPDATE entities e
+   SET name = %(name)s, properties = %(properties)s, classification = %(classification)s,
+       project_id = %(project_id)s, origin = %(origin)s, described = gone.described, version = e.version + 1,
+       stale_since = NULL, stale_causes = '{}', created_by = %(by)s, updated_by = %(by)s, created_at = %(now)s,
+       updated_at = %(now)s, deleted_at = NULL
+  FROM gone
+ WHERE (e.tenant_id, e.id) = (gone.tenant_id, gone.id)
+RETURNING e.id;
+
+-- name: change_record
+-- Give a record its next version.
+UPDATE entities
+   SET name = %(name)s, properties = %(properties)s, classification = %(classification)s,
+       project_id = CASE WHEN %(moved)s THEN %(project_id)s::uuid ELSE project_id END,
+       version = version + 1, updated_by = %(by)s, updated_at = %(now)s
+ WHERE id = %(id)s;
+
+-- name: follow_record
+-- A document that is a record has the record's name and level, and so have its pieces.
+WITH own AS (
+    UPDATE documents SET title = %(name)s, classification = %(classification)s, updated_at = %(now)s
+     WHERE record_id = %(id)s AND (title, classification) <> (%(name)s, %(classification)s)
+    RETURNING tenant_id, id
+)
+UPDATE context_rows r
+   SET classification = %(classification)s
+  FROM own
+ WHERE (r.tenant_id, r.document_id) = (own.tenant_id, own.id);
+
+-- name: close_rows
+-- No row that names a record is more open than the record.
+UPDATE context_rows
+   SET classification = %(classification)s
+ WHERE (entity_id = %(id)s AND document_id IS NULL AND file_id IS NULL OR other_id = %(id)s)
+   AND classification < %(classification)s;
+
+-- name: delete_record
+-- A record is there no more.
+UPDATE entities
+   SET deleted_at = %(now)s, version = version + 1, updated_by = %(by)s, updated_at = %(now)s, stale_since = NULL,
+       stale_causes = '{}'
+ WHERE id = %(id)s AND deleted_at IS NULL;
+
+-- name: delete_record_rows
+-- What is searched of a record goes with it: its own rows, those of its documents and files, and what names it.
+WITH own AS (
+    UPDATE documents SET deleted_at = %(now)s WHERE record_id = %(id)s AND deleted_at IS NULL RETURNING id
+)
+DELETE FROM context_rows
+ WHERE entity_id = %(id)s
+    OR other_id = %(id)s
+    OR document_id IN (SELECT d.id FROM documents d WHERE %(id)s IN (d.record_id, d.entity_id))
+    OR file_id IN (SELECT f.id FROM files f WHERE f.entity_id = %(id)s);
+
+-- name: put_snapshot
+-- Have a record described by this row alone; one that says the same stays, with its vector and its numbers.
+WITH kept AS (
+    UPDATE context_rows
+       SET title = %(title)s, classification = %(classification)s, metadata = %(metadata)s
+     WHERE entity_id = %(entity_id)s AND kind = 'snapshot' AND content_hash = %(content_hash)s
+    RETURNING id
+), gone AS (
+    DELETE FROM context_rows
+     WHERE entity_id = %(entity_id)s AND kind = 'snapshot' AND content_hash <> %(content_hash)s
+)
+INSERT INTO context_rows (tenant_id, id, entity_id, kind, ordinal, title, content, content_hash, classification,
+                          metadata, pending, created_at)
+SELECT current_tenant(), %(id)s, %(entity_id)s, 'snapshot', 0, %(title)s, %(content)s, %(content_hash)s,
+       %(classification)s, %(metadata)s, true, %(now)s
+ WHERE NOT EXISTS (SELECT FROM kept);
+
+-- name: add_delta
+-- Say what changed of a record.
+INSERT INTO context_rows (tenant_id, id, entity_id, other_id, kind, ordinal, title, content, content_hash,
+                          classification, metadata, pending, created_at)
+VALUES (current_tenant(), %(id)s, %(entity_id)s, %(other_id)s, 'delta', %(ordinal)s, %(title)s, %(content)s,
+        %(content_hash)s, %(classification)s, %(metadata)s, true, %(now)s);
+
+-- name: drop_descriptions
+-- Records of a kind that is not to be searched lose what they were found by.
+DELETE FROM context_rows WHERE entity_id = ANY(%(ids)s) AND kind IN ('snapshot', 'delta');
+
+-- name: mark_stale
+-- What a record's Pulse says is no longer so, nor what the Pulses of those say that it is a part of. The causes are
+-- kept once each; a record whose kind has no Pulses is left alone.
+WITH known AS (
+    SELECT e.tenant_id, e.id, e.project_id FROM entities e WHERE e.id = %(id)s
+), touched AS (
+    SELECT k.id, %(cause)s AS cause, false AS above FROM known k WHERE %(itself)s
+     UNION
+    SELECT d.target_id, 'child_changed', true
+      FROM known k
+      JOIN edges d ON (d.tenant_id, d.source_id) = (k.tenant_id, k.id)
+     WHERE d.relation <> ALL(%(said_by_the_whole)s::text[]) AND d.relation <> ALL(%(between_equals)s::text[])
+     UNION
+    SELECT d.source_id, 'child_changed', true
+      FROM known k
+      JOIN edges d ON (d.tenant_id, d.target_id) = (k.tenant_id, k.id)
+     WHERE d.relation = ANY(%(said_by_the_whole)s::text[])
+     UNION
+    SELECT k.project_id, 'child_changed', true FROM known k
+)
+UPDATE entities e
+   SET stale_since = coalesce(e.stale_since, %(now)s),
+       stale_causes = CASE WHEN m.cause = ANY(e.stale_causes) THEN e.stale_causes ELSE e.stale_causes || m.cause END
+  FROM touched m, entity_types t
+ WHERE e.id = m.id
+   AND (m.above = false OR e.id <> %(id)s)
+   AND (t.tenant_id, t.id) = (e.tenant_id, e.type_id)
+   AND t.rag->>'pulse' = 'auto'
+   AND (NOT m.above OR t.rag->>'children' = 'auto')
+   AND e.deleted_at IS NULL
+   AND (e.stale_since IS NULL OR NOT m.cause = ANY(e.stale_causes));
+
+-- name: browse
+-- Records that a reader of some clearance may see, the newest change first, from behind a place on.
+SELECT e.id, t.key AS type, t.display_name AS type_name, e.key, e.name, e.properties, e.classification,
+       p.id AS project_id, pt.key || '/' || p.key AS project, e.version, e.created_at, e.updated_at,
+       e.created_by, e.updated_by, e.stale_since, e.stale_causes
+  FROM entities e
+  JOIN entity_types t ON (t.tenant_id, t.id) = (e.tenant_id, e.type_id)
+  LEFT JOIN entities p ON (p.tenant_id, p.id) = (e.tenant_id, e.project_id)
+                      AND p.deleted_at IS NULL AND p.classification <= %(clearance)s
+  LEFT JOIN entity_types pt ON (pt.tenant_id, pt.id) = (p.tenant_id, p.type_id)
+ WHERE e.deleted_at IS NULL
+   AND e.classification <= %(clearance)s
+   AND (%(type)s::text IS NULL OR t.key = %(type)s)
+   AND (%(project_id)s::uuid IS NULL OR e.project_id = %(project_id)s)
+   AND NOT EXISTS (SELECT FROM jsonb_each_text(%(where)s) AS asked (name, value)
+                    WHERE e.properties->>asked.name IS DISTINCT FROM asked.value)
+   AND (%(text)s = '' OR strpos(lower(e.name || ' ' || e.key), lower(%(text)s)) > 0)
+   AND (%(after_at)s::timestamptz IS NULL
+        OR e.updated_at < %(after_at)s
+        OR e.updated_at = %(after_at)s AND (t.key || '/' || e.key) COLLATE "C" > %(after_handle)s)
+ ORDER BY e.updated_at DESC, (t.key || '/' || e.key) COLLATE "C"
+ LIMIT %(most)s;
+
+-- name: undescribed
+-- Some records whose rows were made from another version of their type, nobody else being at them.
+SELECT e.id, t.key AS type, e.key, e.name, e.properties, e.classification, false AS deleted, NULL AS project
+  FROM entity_types t
+  JOIN entities e ON (e.tenant_id, e.type_id) = (t.tenant_id, t.id)
+ WHERE t.id = %(type_id)s AND e.described <> t.version AND e.deleted_at IS NULL
+ ORDER BY e.id
+ LIMIT %(most)s
+   FOR NO KEY UPDATE OF e SKIP LOCKED;
+
+-- name: described
+-- The rows of these records are made from their type as it is; where Pulses are kept, theirs are to be made again.
+UPDATE entities e
+   SET described = %(version)s,
+       stale_since = CASE WHEN %(pulse)s THEN coalesce(e.stale_since, %(now)s) ELSE e.stale_since END,
+       stale_causes = CASE WHEN %(pulse)s AND NOT 'type_changed' = ANY(e.stale_causes)
+                           THEN e.stale_causes || 'type_changed'::text ELSE e.stale_causes END
+ WHERE e.id = ANY(%(ids)s);
+
+-- name: left_undescribed
+-- Whether a type still has records whose rows were made from another version of it.
+SELECT EXISTS (
+    SELECT FROM entity_types t
+      JOIN entities e ON (e.tenant_id, e.type_id) = (t.tenant_id, t.id)
+     WHERE t.id = %(type_id)s AND e.described <> t.version AND e.deleted_at IS NULL
+);
 
 -- name: stored_edges
 -- The links that leave some entities.
@@ -41,6 +292,24 @@ INSERT INTO edges (tenant_id, id, source_id, target_id, relation, created_at)
 VALUES (current_tenant(), %(id)s, %(source_id)s, %(target_id)s, %(relation)s, %(now)s)
     ON CONFLICT (tenant_id, source_id, target_id, relation) DO NOTHING;
 
+-- name: edge_of_origin
+-- The link that a call made.
+SELECT d.source_id, d.target_id, d.relation FROM edges d WHERE d.origin = %(origin)s;
+
+-- name: link
+-- Link two records; nothing happens when they are linked so already.
+INSERT INTO edges (tenant_id, id, source_id, target_id, relation, created_by, origin, created_at)
+VALUES (current_tenant(), %(id)s, %(source_id)s, %(target_id)s, %(relation)s, %(by)s, %(origin)s, %(now)s)
+    ON CONFLICT DO NOTHING;
+
+-- name: unlink
+-- Take a link away.
+DELETE FROM edges WHERE source_id = %(source_id)s AND target_id = %(target_id)s AND relation = %(relation)s;
+
+-- name: relations_in_use
+-- Every relation that the tenant's links have.
+SELECT DISTINCT relation AS name FROM edges ORDER BY relation;
+
 -- name: all_edges
 -- The links between living entities that a reader of some clearance may see, with the keys of both ends.
 SELECT st.key AS source_type, s.key AS source_key, tt.key AS target_type, t.key AS target_key, d.relation
@@ -51,3 +320,101 @@ SELECT st.key AS source_type, s.key AS source_key, tt.key AS target_type, t.key 
   JOIN entity_types tt ON (tt.tenant_id, tt.id) = (t.tenant_id, t.type_id)
  WHERE greatest(s.classification, t.classification) <= %(clearance)s
  ORDER BY st.key, s.key, d.relation, tt.key, t.key;
+
+-- name: linked
+-- One record (by id, or by type and key) that a reader may see, and the records that one edge links it to: how many of
+-- each kind, and those asked for, the active first, then the newest. Documents about it that are no records of their
+-- own count as linked; scratch documents do not, nor other teams'. When the tenant's records are still as `known`
+-- says, nothing but that is read: latest is the mark of whoever wrote them last, settled whether it covers all that
+-- this transaction sees.
+WITH written AS MATERIALIZED (
+    SELECT COALESCE((SELECT latest::text FROM record_writes), '') AS latest,
+           pg_current_xact_id_if_assigned() IS NULL AS settled
+), focus AS MATERIALIZED (
+    SELECT e.id, e.key, e.name, e.properties, e.classification, t.key AS type, t.display_name AS type_name,
+           t.properties AS type_properties, t.rag
+      FROM written w
+      JOIN entities e ON e.id = COALESCE(%(id)s::uuid,
+               (SELECT n.id FROM entity_types k JOIN entities n ON (n.tenant_id, n.type_id) = (k.tenant_id, k.id)
+                 WHERE k.key = %(type)s AND n.key = %(key)s))
+      JOIN entity_types t ON (t.tenant_id, t.id) = (e.tenant_id, e.type_id)
+     WHERE NOT (w.settled AND w.latest IS NOT DISTINCT FROM %(known)s)
+       AND e.deleted_at IS NULL AND e.classification <= %(clearance)s
+       AND NOT EXISTS (SELECT FROM documents o
+                        WHERE o.record_id = e.id AND o.team_id <> COALESCE(%(team_id)s::uuid, '00000000-0000-0000-0000-000000000000')
+                          AND NOT %(sees_teams)s)
+), ends AS (
+    SELECT n.other, jsonb_agg(jsonb_build_array(n.relation, n.direction) ORDER BY n.direction DESC, n.relation) AS relations
+      FROM (SELECT g.target_id AS other, g.relation, 'outgoing' AS direction
+              FROM focus f JOIN edges g ON g.source_id = f.id
+             UNION ALL
+            SELECT g.source_id, g.relation, 'incoming'
+              FROM focus f JOIN edges g ON g.target_id = f.id) n
+     GROUP BY n.other
+), found AS (
+    SELECT e.id AS entity_id, d.id AS document_id, t.key AS type, t.display_name AS type_name, n.relations, s.state,
+           COALESCE(lower(translate(s.state, ' -', '__')) = ANY(%(active)s::text[]), false) AS is_active, e.created_at
+      FROM ends n
+      JOIN entities e ON e.id = n.other
+      JOIN entity_types t ON (t.tenant_id, t.id) = (e.tenant_id, e.type_id)
+      LEFT JOIN documents d ON d.record_id = e.id
+      LEFT JOIN LATERAL (
+          SELECT e.properties->>p.name AS state
+            FROM jsonb_array_elements_text(
+                     CASE jsonb_typeof(t.rag->'status_properties') WHEN 'array' THEN t.rag->'status_properties'
+                                                                  ELSE '[]' END || '["status", "state"]')
+                 WITH ORDINALITY AS p (name, place)
+           WHERE e.properties->>p.name <> ''
+           ORDER BY p.place
+           LIMIT 1) s ON true
+     WHERE e.deleted_at IS NULL AND e.classification <= %(clearance)s
+       AND (d.id IS NULL
+            OR (d.deleted_at IS NULL AND d.classification <= %(clearance)s AND d.kind <> ALL(%(scratch)s::text[])
+                AND (d.team_id IS NULL OR d.team_id = %(team_id)s::uuid OR %(sees_teams)s)))
+       AND NOT (t.key = 'document'
+                AND (lower(COALESCE(s.state, '')) = ANY(%(scratch)s::text[])
+                     OR COALESCE(e.properties->>'kind', '') = ANY(%(scratch)s::text[])
+                     OR split_part(COALESCE(e.properties->>'type_key', ''), '.', 2) = ANY(%(scratch)s::text[])))
+     UNION ALL
+    SELECT NULL, d.id, 'document', COALESCE((SELECT k.display_name FROM entity_types k WHERE k.key = 'document'), 'Document'),
+           '[["about", "incoming"]]'::jsonb, NULL, false, d.created_at
+      FROM focus f
+      JOIN documents d ON d.entity_id = f.id
+     WHERE d.record_id IS NULL AND d.deleted_at IS NULL AND d.classification <= %(clearance)s
+       AND d.kind <> ALL(%(scratch)s::text[])
+       AND (d.team_id IS NULL OR d.team_id = %(team_id)s::uuid OR %(sees_teams)s)
+), kinds AS (
+    SELECT type, max(type_name) AS type_name, count(*) AS total, array_position(%(kinds)s::text[], type) AS place
+      FROM found
+     GROUP BY type
+), placed AS (
+    SELECT n.*, row_number() OVER (PARTITION BY n.type ORDER BY n.is_active DESC, n.created_at DESC,
+                                                                COALESCE(n.entity_id, n.document_id) DESC) AS of_kind,
+           row_number() OVER (ORDER BY k.place NULLS LAST, n.type, n.is_active DESC, n.created_at DESC,
+                                       COALESCE(n.entity_id, n.document_id) DESC) AS place
+      FROM found n JOIN kinds k ON k.type = n.type
+     WHERE %(kind)s::text IS NULL OR n.type = %(kind)s::text
+), shown AS (
+    SELECT n.type, n.type_name, n.relations, n.state, n.place, COALESCE(e.key, d.key) AS key,
+           COALESCE(e.name, d.title) AS name, COALESCE(e.properties->>'type_key', e.properties->>'kind') AS type_key,
+           (SELECT e.properties->>due.name
+              FROM unnest(%(due)s::text[]) WITH ORDINALITY AS due (name, place)
+             WHERE e.properties->>due.name <> ''
+             ORDER BY due.place
+             LIMIT 1) AS due,
+           COALESCE(NULLIF(d.description, ''), e.properties->>'description') AS description,
+           COALESCE(d.is_context, false) AS is_context
+      FROM placed n
+      LEFT JOIN entities e ON e.id = n.entity_id
+      LEFT JOIN documents d ON d.id = n.document_id
+     WHERE n.of_kind <= %(per_kind)s AND n.place > %(skip)s AND n.place <= %(skip)s::bigint + %(most)s
+)
+SELECT w.latest, w.settled, f.id, COALESCE(f.type, '') AS type, COALESCE(f.type_name, '') AS type_name,
+       COALESCE(f.key, '') AS key, COALESCE(f.name, '') AS name, COALESCE(f.properties, '{}') AS properties,
+       COALESCE(f.classification, 0) AS classification, COALESCE(f.type_properties, '{}') AS type_properties,
+       COALESCE(f.rag, '{}') AS rag,
+       COALESCE((SELECT jsonb_agg(jsonb_build_object('key', k.type, 'name', k.type_name, 'total', k.total)
+                                  ORDER BY k.place NULLS LAST, k.type) FROM kinds k), '[]') AS kinds,
+       COALESCE((SELECT jsonb_agg(to_jsonb(s) ORDER BY s.place) FROM shown s), '[]') AS records
+  FROM written w
+  LEFT JOIN focus f ON true;

@@ -14,7 +14,11 @@ from parlour.infra.jsonable import JsonObject
 _TYPE = re.compile(r"[a-z][a-z0-9_]{0,62}")
 _KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _LONGEST_SLUG = 48
+_LONGEST_NAME = 300
 _SUFFIXES = (4, 8, 32)
+
+PROJECT = "project"
+"""The kind of the records that others belong to."""
 
 type Ref = UUID | str
 """An id, the id as text, or a handle: `type/key`."""
@@ -123,6 +127,14 @@ def check_key(key: str) -> str:
     if not _KEY.fullmatch(key):
         raise InvalidRequest("key: use letters, digits, dots, dashes and underscores, 100 at most, like 'CO-014'")
     return key
+
+
+def check_name(name: str) -> str:
+    """A record's name on one line; InvalidRequest when it is empty or too long."""
+    line = " ".join(name.replace("\0", "").split())
+    if not 0 < len(line) <= _LONGEST_NAME:
+        raise InvalidRequest(f"name: say it in 1 to {_LONGEST_NAME} characters")
+    return line
 
 
 def made_keys(name: str, record_id: UUID) -> list[str]:

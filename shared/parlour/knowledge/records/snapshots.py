@@ -36,7 +36,7 @@ def snapshot(record_type: RecordType, key: str, name: str, properties: JsonObjec
     template = template if isinstance(template, str) and template.strip() else "{{name}} ({{type}})"
     values = {label: text for label, value in properties.items() if (text := say(value))}
     named = placeholders(template)
-    rest = [f"{_label(record_type, prop)}: {text}" for prop, text in values.items() if prop not in named]
+    rest = [f"{_label(record_type, prop)}: {values[prop]}" for prop in sorted(values, key=_place) if prop not in named]
     own = {"name": name, "type": record_type.display_name, "key": key}
     first = _fill(template, {**values, **own})
     metadata: JsonObject = {"kind": record_type.display_name, "heading": "record", "type": record_type.key, "key": key}
@@ -56,6 +56,11 @@ def say(value: Json) -> str:
             return "; ".join(f"{_spaced(name)}: {text}" for name, part in value.items() if (text := say(part)))
         case _:
             return str(value).strip()
+
+
+def _place(name: str) -> tuple[int, str]:
+    """Where the database puts a property, so that a record reads the same before it is written and after."""
+    return len(name.encode()), name
 
 
 def _fill(template: str, values: Mapping[str, str]) -> str:

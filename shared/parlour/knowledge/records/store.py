@@ -2,11 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from uuid import UUID
 
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Queries
+from parlour.knowledge.index.rows import RowDraft
+from parlour.knowledge.records.definition import Definition
+from parlour.knowledge.records.record import Entity, EntityKey
+from parlour.knowledge.records.relations import BETWEEN_EQUALS, SAID_BY_THE_WHOLE
 
 SQL = Queries.beside(__file__)
 
@@ -31,6 +36,14 @@ class StoredEntity:
     properties: JsonObject
     classification: int
     deleted: bool
+    project: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """One name."""
+
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +82,139 @@ def all_entities(tx: Transaction, clearance: int) -> list[StoredEntity]:
     return tx.all(SQL["all_entities"], StoredEntity, clearance=clearance)
 
 
+def entity_types(tx: Transaction) -> list[Definition]:
+    return tx.all(SQL["entity_types"], Definition)
+
+
+def entity_type(tx: Transaction, key: str) -> Definition | None:
+    return tx.first(SQL["entity_type"], Definition, key=key)
+
+
+def add_entity_type(tx: Transaction, kind: Definition, type_id: UUID, now: datetime) -> bool:
+    columns = {"key": kind.key, "display_name": kind.display_name, "properties": kind.properties, "rag": kind.rag}
+    return tx.run(SQL["add_entity_type"], id=type_id, now=now, **columns) > 0
+
+
+def join_writers(tx: Transaction) -> None:
+    """Write beside others, but not beside an apply of the tenant's pack."""
+    tx.run(SQL["join_writers"])
+
+
+def records(tx: Transaction, ids: Sequence[UUID], keys: Sequence[EntityKey], clearance: int) -> list[Entity]:
+    types, names = [key.type for key in keys], [key.key for key in keys]
+    return tx.all(SQL["records"], Entity, ids=list(ids), types=types, keys=names, clearance=clearance)
+
+
+def hold_record(tx: Transaction, record_id: UUID) -> None:
+    tx.run(SQL["hold_record"], id=record_id)
+
+
+def record_of_origin(tx: Transaction, origin: str) -> StoredEntity | None:
+    return tx.first(SQL["record_of_origin"], StoredEntity, origin=origin)
+
+
+def add_record(tx: Transaction, columns: Mapping[str, object]) -> bool:
+    return tx.run(SQL["add_record"], **columns) > 0
+
+
+def bring_back(tx: Transaction, columns: Mapping[str, object]) -> UUID | None:
+    found: UUID | None = tx.value(SQL["bring_back"], **{name: columns[name] for name in columns if name != "id"})
+    return found
+
+
+def change_record(
+    tx: Transaction, after: Entity, *, moved: bool, project_id: UUID | None, by: str, now: datetime
+) -> None:
+    own = {"name": after.name, "properties": after.properties, "classification": after.classification}
+    tx.run(SQL["change_record"], id=after.id, moved=moved, project_id=project_id, by=by, now=now, **own)
+
+
+def follow_record(tx: Transaction, record_id: UUID, name: str, classification: int, now: datetime) -> None:
+    tx.run(SQL["follow_record"], id=record_id, name=name, classification=classification, now=now)
+
+
+def close_rows(tx: Transaction, record_id: UUID, classification: int) -> None:
+    tx.run(SQL["close_rows"], id=record_id, classification=classification)
+
+
+def delete_record(tx: Transaction, record_id: UUID, by: str, now: datetime) -> None:
+    tx.run(SQL["delete_record"], id=record_id, by=by, now=now)
+    tx.run(SQL["delete_record_rows"], id=record_id, now=now)
+
+
+def put_snapshots(tx: Transaction, rows: Sequence[tuple[UUID, UUID, RowDraft]], now: datetime) -> None:
+    """Each row with its own id and its record's."""
+    tx.run_many(SQL["put_snapshot"], [_row(*row, now) for row in rows])
+
+
+def add_delta(
+    tx: Transaction, row_id: UUID, entity_id: UUID, draft: RowDraft, other_id: UUID | None, now: datetime
+) -> None:
+    row = {**_row(row_id, entity_id, draft, now), "ordinal": draft.ordinal, "other_id": other_id}
+    tx.run(SQL["add_delta"], **row)
+
+
+def drop_descriptions(tx: Transaction, ids: Sequence[UUID]) -> None:
+    tx.run(SQL["drop_descriptions"], ids=list(ids))
+
+
+def mark_stale(tx: Transaction, record_id: UUID, cause: str, *, itself: bool, now: datetime) -> int:
+    return tx.run(
+        SQL["mark_stale"],
+        id=record_id,
+        cause=cause,
+        itself=itself,
+        said_by_the_whole=SAID_BY_THE_WHOLE,
+        between_equals=BETWEEN_EQUALS,
+        now=now,
+    )
+
+
+def browse(tx: Transaction, **asked: object) -> list[Entity]:
+    return tx.all(SQL["browse"], Entity, **asked)
+
+
+def undescribed(tx: Transaction, type_id: UUID, most: int) -> list[StoredEntity]:
+    return tx.all(SQL["undescribed"], StoredEntity, type_id=type_id, most=most)
+
+
+def described(tx: Transaction, ids: Sequence[UUID], version: int, *, pulse: bool, now: datetime) -> None:
+    tx.run(SQL["described"], ids=list(ids), version=version, pulse=pulse, now=now)
+
+
+def left_undescribed(tx: Transaction, type_id: UUID) -> bool:
+    return bool(tx.value(SQL["left_undescribed"], type_id=type_id))
+
+
+def edge_of_origin(tx: Transaction, origin: str) -> StoredEdge | None:
+    return tx.first(SQL["edge_of_origin"], StoredEdge, origin=origin)
+
+
+def link(tx: Transaction, columns: Mapping[str, object]) -> bool:
+    return tx.run(SQL["link"], **columns) > 0
+
+
+def unlink(tx: Transaction, source_id: UUID, target_id: UUID, relation: str) -> bool:
+    return tx.run(SQL["unlink"], source_id=source_id, target_id=target_id, relation=relation) > 0
+
+
+def relations_in_use(tx: Transaction) -> frozenset[str]:
+    return frozenset(row.name for row in tx.all(SQL["relations_in_use"], Named))
+
+
+def _row(row_id: UUID, entity_id: UUID, draft: RowDraft, now: datetime) -> dict[str, object]:
+    return {
+        "id": row_id,
+        "entity_id": entity_id,
+        "title": draft.title,
+        "content": draft.content,
+        "content_hash": draft.content_hash,
+        "classification": draft.classification,
+        "metadata": draft.metadata,
+        "now": now,
+    }
+
+
 def stored_edges(tx: Transaction, source_ids: Sequence[UUID]) -> list[StoredEdge]:
     return tx.all(SQL["stored_edges"], StoredEdge, source_ids=list(source_ids))
 
@@ -79,3 +225,30 @@ def add_edges(tx: Transaction, rows: Sequence[Mapping[str, object]]) -> None:
 
 def all_edges(tx: Transaction, clearance: int) -> list[NamedEdge]:
     return tx.all(SQL["all_edges"], NamedEdge, clearance=clearance)
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedRow:
+    """A record with what it is linked to; id is None when there is no such record, or nothing changed since `known`.
+
+    latest   the mark of the transaction that wrote the tenant's records last.
+    settled  whether that covers all that this transaction sees: it has written nothing itself.
+    """
+
+    latest: str
+    settled: bool
+    id: UUID | None
+    type: str
+    type_name: str
+    key: str
+    name: str
+    properties: JsonObject
+    classification: int
+    type_properties: JsonObject
+    rag: JsonObject
+    kinds: list[JsonObject]
+    records: list[JsonObject]
+
+
+def linked(tx: Transaction, **wanted: object) -> LinkedRow:
+    return tx.one(SQL["linked"], LinkedRow, **wanted)

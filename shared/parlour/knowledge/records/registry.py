@@ -4,6 +4,7 @@ from datetime import datetime
 
 from parlour.infra.errors import InvalidRequest
 from parlour.infra.ids import NewId
+from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.knowledge.records import store
 from parlour.knowledge.records.definition import Definition
@@ -35,6 +36,6 @@ def in_use(principal: Principal, tx: Transaction, key: str, now: datetime, new_i
         return found
     type_id = new_id(now)
     if store.add_entity_type(tx, found, type_id, now):
-        config = {"display_name": found.display_name, "properties": found.properties, "rag": found.rag}
+        config: JsonObject = {"display_name": found.display_name, "properties": found.properties, "rag": found.rag}
         versions.record(system(principal.tenant_id), tx, "entity_type", type_id, 1, config, now, new_id)
     return definition(tx, key)

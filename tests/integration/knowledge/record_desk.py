@@ -1,0 +1,110 @@
+"""Somebody who writes records, as tests of records need them: each act in a transaction of its own."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from parlour.infra.ids import uuid7
+from parlour.infra.jsonable import Json, JsonObject
+from parlour.infra.postgres import Database, Transaction
+from parlour.infra.queries import Query
+from parlour.knowledge.records import edges, entities
+from parlour.knowledge.records.edges import Edge
+from parlour.knowledge.records.entities import Entity, NewEntity, Page, Patch, Ref
+from parlour.principal import Principal
+from tests.integration.knowledge.conftest import Library, execute
+
+
+@dataclass(frozen=True)
+class RecordRow:
+    """A searchable row of a record."""
+
+    kind: str
+    content: str
+    classification: int
+    pending: bool
+
+
+_ROWS = Query(
+    "test.rows_of",
+    "-",
+    "SELECT kind, content, classification, pending FROM context_rows WHERE entity_id = %(id)s"
+    " ORDER BY kind, ordinal DESC, content",
+)
+
+_TYPE = """
+INSERT INTO entity_types (tenant_id, id, key, display_name, properties, rag, created_at, updated_at)
+VALUES (current_tenant(), %(id)s, %(key)s, %(name)s, %(properties)s, %(rag)s, %(now)s, %(now)s)
+"""
+
+
+@dataclass
+class RecordDesk:
+    """A principal, the database and the time of the next act."""
+
+    database: Database
+    principal: Principal
+    now: datetime
+
+    def seen_at(self, clearance: int) -> "RecordDesk":
+        return RecordDesk(self.database, replace(self.principal, clearance=clearance), self.now)
+
+    @contextmanager
+    def transaction(self) -> Iterator[Transaction]:
+        with self.database.transaction(self.principal) as tx:
+            yield tx
+
+    def create(self, new: NewEntity, origin: str | None = None) -> Entity:
+        with self.transaction() as tx:
+            return entities.create(self.principal, tx, new, self.now, uuid7, origin)
+
+    def read(self, ref: Ref) -> Entity:
+        with self.transaction() as tx:
+            return entities.read(self.principal, tx, ref)
+
+    def change(self, ref: Ref, patch: Patch, version: int | None = None) -> Entity:
+        with self.transaction() as tx:
+            return entities.change(self.principal, tx, ref, patch, version, self.now, uuid7)
+
+    def delete(self, ref: Ref, version: int | None = None) -> None:
+        with self.transaction() as tx:
+            entities.delete(self.principal, tx, ref, version, self.now, uuid7)
+
+    def browse(self, **asked: Any) -> Page:
+        with self.transaction() as tx:
+            return entities.browse(self.principal, tx, **asked)
+
+    def link(self, source: Ref, target: Ref, relation: str, origin: str | None = None) -> Edge:
+        with self.transaction() as tx:
+            return edges.link(self.principal, tx, source, target, relation, self.now, uuid7, origin)
+
+    def unlink(self, source: Ref, target: Ref, relation: str) -> None:
+        with self.transaction() as tx:
+            edges.unlink(self.principal, tx, source, target, relation, self.now, uuid7)
+
+    def define(self, key: str, properties: JsonObject, **rag: Json) -> None:
+        """A kind of the tenant's own."""
+        with self.transaction() as tx:
+            name, columns = key.capitalize(), {"properties": properties, "rag": {**rag}}
+            execute(tx, _TYPE, id=uuid7(self.now), key=key, name=name, now=self.now, **columns)
+
+    def rows_of(self, entity: Entity) -> list[RecordRow]:
+        with self.transaction() as tx:
+            return tx.all(_ROWS, RecordRow, id=entity.id)
+
+    def count(self, table: str) -> int:
+        with self.transaction() as tx:
+            return execute(tx, f"SELECT FROM {table}")
+
+    def clear_stale(self) -> None:
+        with self.transaction() as tx:
+            execute(tx, "UPDATE entities SET stale_since = NULL, stale_causes = '{}'")
+
+
+def open_record_desk(library: Library) -> RecordDesk:
+    """The library's tenant with nothing but everybody's kinds."""
+    with library.database.transaction(library.principal) as tx:
+        execute(tx, "DELETE FROM entity_types")
+    return RecordDesk(library.database, library.principal, library.now)
