@@ -1,0 +1,135 @@
+"""What a record is linked to over the API, and conversations about a record."""
+
+import uuid
+
+import pytest
+from fastapi.testclient import TestClient
+
+from tests.integration.api.conftest import Visit, key, operator, pack
+
+TASK = """
+display_name: Task
+properties: {state: {type: text}}
+rag: {status_properties: [state]}
+"""
+TASKS = """
+- {key: T-1, name: Pour the slab, properties: {state: open}, links: [{relation: depends_on, to: task/T-2}]}
+- {key: T-2, name: Order the concrete, properties: {state: done}, links: [{relation: depends_on, to: task/T-1}]}
+- {key: T-3, name: Agree the price, classification: restricted, links: [{relation: depends_on, to: task/T-1}]}
+"""
+
+
+@pytest.fixture
+def yard(client: TestClient) -> str:
+    """A tenant with three tasks, one of them restricted."""
+    files = pack("yard", "yard.example") | {"entity_types/task.yaml": TASK, "entities/task.yaml": TASKS}
+    answer = client.put("/v1/pack", json={"files": files}, headers=operator("yard"))
+    assert answer.status_code == 200, answer.text
+    return "yard"
+
+
+def begin(client: TestClient, about: object, **headers: str) -> tuple[int, dict[str, object]]:
+    body = {"tenant": "yard", "binding": "desk", "entity": about}
+    answer = client.post("/v1/sessions", json=body, headers=headers)
+    return answer.status_code, answer.json()
+
+
+def test_links_are_told_both_ways_with_what_they_mean(client: TestClient, yard: str) -> None:
+    told = client.get("/v1/entities/task/T-1/links", headers=operator(yard)).json()
+    assert (told["record"], told["name"], told["pages"]) == ("task/T-1", "Pour the slab", 1)
+    assert told["kinds"] == [{"kind": "task", "name": "Task", "total": 2}]
+    (second,) = [link for link in told["links"] if link["handle"] == "task/T-2"]
+    assert second == {
+        "handle": "task/T-2", "name": "Order the concrete", "kind": "task", "kind_name": "Task", "state": "done",
+        "relations": [
+            {"relation": "depends_on", "direction": "outgoing", "reads": "needs first"},
+            {"relation": "depends_on", "direction": "incoming", "reads": "is needed first by"},
+        ],
+    }  # fmt: skip
+
+
+def test_links_are_read_by_page_and_kind(client: TestClient, yard: str) -> None:
+    def read(query: str) -> dict[str, object]:
+        answer = client.get(f"/v1/entities/task/T-1/links?{query}", headers=operator(yard))
+        return dict(answer.json())
+
+    first, second = read("most=1"), read("most=1&page=2")
+    assert (first["pages"], second["page"]) == (2, 2)
+    assert first["links"] != second["links"]
+    assert read("kind=risk")["links"] == []
+
+
+def test_a_reader_below_sees_neither_the_record_nor_its_number(client: TestClient, yard: str) -> None:
+    headers = key(client, yard, "viewer")
+    told = client.get("/v1/entities/task/T-1/links", headers=headers).json()
+    assert [link["handle"] for link in told["links"]] == ["task/T-2"]
+    assert told["kinds"][0]["total"] == 1
+    assert client.get("/v1/entities/task/T-3/links", headers=headers).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("task/T-9/links", 404),
+        ("nothing/at-all/links", 404),
+        (f"{uuid.uuid4()}/links", 404),
+        ("task/T-1/links?page=0", 422),
+        ("task/T-1/links?kind=No!", 422),
+        ("task/T%00/links", 404),
+    ],
+)
+def test_what_is_not_there_or_not_asked_well_is_refused(client: TestClient, yard: str, path: str, status: int) -> None:
+    assert client.get(f"/v1/entities/{path}", headers=operator(yard)).status_code == status
+
+
+def test_links_are_for_people_of_the_tenant(client: TestClient, yard: str, acme: str, visit: Visit) -> None:
+    address = "/v1/entities/task/T-1/links"
+    assert client.get(address, headers=key(client, yard)).status_code == 403
+    assert client.get(address, headers=visit.headers).status_code == 403
+    assert client.get(address, headers=key(client, acme, "viewer")).status_code == 404
+    assert client.get(address).status_code == 401
+
+
+def test_a_conversation_is_opened_about_a_record_and_says_so(client: TestClient, yard: str) -> None:
+    status, opened = begin(client, "task/T-1")
+    assert (status, opened["entity"]) == (201, {"handle": "task/T-1", "name": "Pour the slab"})
+    mine = {"Authorization": f"Bearer {opened['token']}"}
+    for headers in (mine, operator(yard)):
+        shown = client.get(f"/v1/sessions/{opened['session_id']}", headers=headers).json()
+        assert (shown["id"], shown["channel"], shown["entity"]) == (opened["session_id"], "web", opened["entity"])
+
+
+def test_a_visitor_opens_another_about_another(client: TestClient, yard: str) -> None:
+    _, first = begin(client, None)
+    assert first["entity"] is None
+    status, second = begin(client, "task/T-2", Authorization=f"Bearer {first['token']}")
+    assert (status, second["entity"]) == (201, {"handle": "task/T-2", "name": "Order the concrete"})
+
+
+@pytest.mark.parametrize("about", ["task/T-3", "task/T-9", "T-1", "nothing at all", str(uuid.uuid4()), "task/\0"])
+def test_a_record_that_the_binding_may_not_see_cannot_be_talked_about(
+    client: TestClient, yard: str, about: str
+) -> None:
+    _, known = begin(client, None)
+    for headers in ({}, {"Authorization": f"Bearer {known['token']}"}):
+        status, told = begin(client, about, **headers)
+        assert (status, told["error"]["code"]) == (404, "not_found")  # type: ignore[index, call-overload]
+
+
+@pytest.mark.parametrize("about", ["", "x" * 201, 7, ["task/T-1"]])
+def test_what_cannot_name_a_record_is_refused(client: TestClient, yard: str, about: object) -> None:
+    assert begin(client, about)[0] == 422
+
+
+def test_somebody_elses_session_is_not_shown(client: TestClient, yard: str, visit: Visit) -> None:
+    _, opened = begin(client, "task/T-1")
+    assert client.get(f"/v1/sessions/{opened['session_id']}", headers=visit.headers).status_code == 404
+
+
+def test_a_record_that_a_viewer_may_not_see_is_not_named_to_them(client: TestClient, yard: str) -> None:
+    _, opened = begin(client, "task/T-1")
+    tasks = TASKS.replace("Pour the slab,", "Pour the slab, classification: restricted,")
+    files = pack("yard", "yard.example") | {"entity_types/task.yaml": TASK, "entities/task.yaml": tasks}
+    assert client.put("/v1/pack", json={"files": files}, headers=operator("yard")).status_code == 200
+    shown = client.get(f"/v1/sessions/{opened['session_id']}", headers=key(client, yard, "viewer")).json()
+    assert (shown["id"], shown["entity"]) == (opened["session_id"], None)
