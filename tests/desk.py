@@ -59,6 +59,19 @@ class Queue:
             self.sent.setdefault(message.deduplication, message)
 
 
+@dataclass
+class Delayed:
+    """Keeps what is to come later, and in how many seconds."""
+
+    sent: list[tuple[JsonObject, float]] = field(default_factory=list)
+    broken: Exception | None = None
+
+    def send(self, body: JsonObject, seconds: float, /) -> None:
+        if self.broken:
+            raise self.broken
+        self.sent.append((body, seconds))
+
+
 type Scripted = Sequence[JsonObject] | Exception
 
 
@@ -123,6 +136,7 @@ class Desk:
     turns: Queue = field(default_factory=Queue)
     outbox: Queue = field(default_factory=Queue)
     tools: Queue = field(default_factory=Queue)
+    embedding: Delayed = field(default_factory=Delayed)
     builtins: dict[str, Builtin] = field(default_factory=lambda: {"search_knowledge": search_knowledge(WordEmbedder())})
     model: ScriptedModel = field(default_factory=ScriptedModel)
 
@@ -137,6 +151,7 @@ class Desk:
             endpoints={"python": PythonEndpoint(self.builtins)},
             outbox=self.outbox,
             tools=self.tools,
+            embedding=self.embedding,
             default_cap=Decimal(20),
             clock=self.clock,
             new_id=uuid7,

@@ -48,7 +48,7 @@ def build_http_api(*, local: bool = False, showcase: tuple[str, ...] = ()) -> Fa
         dead_letters=_dead_letters(settings),
         token_secret=lambda: secrets.get(settings.token_secret),
         default_cap=settings.daily_cap_usd,
-        embedder=embedder(settings),
+        embedder=embedder(settings, secrets),
         clock=lambda: datetime.now(UTC),
         new_id=uuid7,
         measure=tokens.count,

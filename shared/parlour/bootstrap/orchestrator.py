@@ -38,6 +38,7 @@ def build_orchestrator() -> Work[JsonObject]:
         endpoints=endpoints(settings, secrets),
         outbox=clients.queue(settings.outbox_queue_url),
         tools=clients.queue(settings.tools_queue_url),
+        embedding=clients.delays(settings.embedding_queue_url),
         default_cap=settings.daily_cap_usd,
         clock=lambda: datetime.now(UTC),
         new_id=uuid7,

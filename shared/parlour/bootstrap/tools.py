@@ -14,7 +14,7 @@ def endpoints(settings: OrchestratorSettings | ToolDispatcherSettings, secrets: 
     """By scheme."""
     http = HttpEndpoint(secrets, PrivateHosts.parse(settings.private_tool_hosts))
     return {
-        "python": PythonEndpoint({"search_knowledge": search_knowledge(embedder(settings))}),
+        "python": PythonEndpoint({"search_knowledge": search_knowledge(embedder(settings, secrets))}),
         "https": http,
         "http": http,
     }

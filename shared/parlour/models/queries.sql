@@ -105,3 +105,11 @@ SELECT g.at::date AS day, COALESCE(d.spent_usd, 0) AS spent, COALESCE(x.amount, 
               WHERE problem = %(problem)s AND finished_at >= %(since)s::date
               GROUP BY 1) r ON r.day = g.at::date
  ORDER BY 1 DESC;
+
+-- name: note_background
+-- One answered call that no turn waited for, once.
+INSERT INTO llm_calls (tenant_id, id, purpose, provider, model, outcome, input_tokens, output_tokens, cost_usd,
+                       latency_ms, at)
+VALUES (current_tenant(), %(id)s, %(purpose)s, %(provider)s, %(model)s, 'ok', %(input_tokens)s, %(output_tokens)s,
+        %(cost_usd)s, %(latency_ms)s, %(at)s)
+ON CONFLICT (tenant_id, id) DO NOTHING;

@@ -150,3 +150,8 @@ def usage(tx: Transaction, since: datetime) -> list[Usages]:
 
 def spent_by_day(tx: Transaction, since: date, until: date, problem: str, now: datetime) -> list[SpentDay]:
     return tx.all(SQL["spent_by_day"], SpentDay, since=since, until=until, problem=problem, now=now)
+
+
+def note_background(tx: Transaction, **fields: object) -> None:
+    """Keep an answered call that no turn waited for."""
+    tx.run(SQL["note_background"], **fields)

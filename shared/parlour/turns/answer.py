@@ -9,9 +9,10 @@ from parlour.channels.outbox import Unsent
 from parlour.context import citations
 from parlour.context.citations import Cited
 from parlour.infra import log
-from parlour.infra.errors import LeaseLost
+from parlour.infra.errors import LeaseLost, QueueUnavailable
 from parlour.infra.jsonable import Json, JsonObject
 from parlour.infra.postgres import Transaction
+from parlour.knowledge.index import pending
 from parlour.knowledge.search.sources import Source, known
 from parlour.tools import calls
 from parlour.turns import store
@@ -62,6 +63,16 @@ def answer(running: Running, said: Answer) -> None:
     )  # fmt: skip
     for row in waiting:
         outbox.wake(running.services.outbox, running.feed.principal.tenant_id, running.lease.id, row.id, row.attempts)
+    _have_embedded(running)
+
+
+def _have_embedded(running: Running) -> None:
+    """Have what was said embedded. The turn is over, and the sweep finds what nobody was told of."""
+    tenant_id = running.feed.principal.tenant_id
+    try:
+        pending.nudge(running.services.embedding, tenant_id)
+    except QueueUnavailable as problem:
+        log.warning("nudge_lost", tenant_id=tenant_id, code=problem.code)
 
 
 def _known(running: Running, tx: Transaction, text: str) -> list[Source]:

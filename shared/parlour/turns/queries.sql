@@ -206,7 +206,7 @@ ON CONFLICT DO NOTHING;
 
 -- name: finish_turn
 -- The turn is over: its inputs are answered, or parked when it failed, and the session is let go. Nobody has to look
--- after the session any more, unless more was written in the meantime.
+-- after the session any more, unless more was written in the meantime. What was said gets its rows and vectors later.
 WITH quiet AS (
     DELETE FROM work_due
      WHERE tenant_id = current_tenant() AND kind = 'session' AND id = %(session_id)s
@@ -219,6 +219,10 @@ WITH quiet AS (
     UPDATE sessions
        SET lease_until = NULL
      WHERE id = %(session_id)s AND lease_token = %(token)s
+), said AS (
+    INSERT INTO work_due (tenant_id, kind, id, due_at)
+    SELECT tenant_id, 'embedding', tenant_id, %(embed_by)s FROM turns WHERE id = %(turn_id)s AND state = 'open'
+    ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = LEAST(work_due.due_at, EXCLUDED.due_at)
 )
 UPDATE turns
    SET state = %(state)s, degraded = %(degraded)s, problem = %(problem)s, stage_ms = %(stage_ms)s, finished_at = %(now)s

@@ -8,7 +8,7 @@ from decimal import Decimal
 from parlour.infra.errors import RetryError
 from parlour.infra.ids import NewId
 from parlour.infra.postgres import Database
-from parlour.infra.queues import Queue
+from parlour.infra.queues import Delays, Queue
 from parlour.knowledge.records.linked import LinkCache
 from parlour.models.fallback import LEAST_SECONDS
 from parlour.models.request import Model
@@ -30,6 +30,7 @@ class Services:
     """What turns are run with: the ports, and the sources of time, ids and chance.
 
     outbox, tools  the queues of the senders and of the dispatcher.
+    embedding      the embedder's, since what is said gets its vectors later.
     default_cap    US dollars a day for a tenant without a cap of its own.
     links          what conversations about records begin with, as read a moment ago.
     """
@@ -39,6 +40,7 @@ class Services:
     endpoints: Endpoints
     outbox: Queue
     tools: Queue
+    embedding: Delays
     default_cap: Decimal
     clock: Callable[[], datetime]
     new_id: NewId

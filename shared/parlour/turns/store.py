@@ -7,6 +7,7 @@ from uuid import UUID
 from parlour.infra.jsonable import Json, JsonObject
 from parlour.infra.postgres import Transaction, jsonb
 from parlour.infra.queries import Queries
+from parlour.infra.work_due import GRACE
 from parlour.turns.records import (
     CallRow,
     Citation,
@@ -186,11 +187,14 @@ def finish_turn(
     tx: Transaction, lease: Lease, turn_id: UUID, *, state: str, degraded: bool, problem: str | None,
     stage_ms: dict[str, Json], now: datetime,
 ) -> bool:  # fmt: skip
-    """Close the turn, settle its inputs and let the session go; False when it was closed before."""
+    """Close the turn, settle its inputs and let the session go; False when it was closed before.
+
+    The tenant is marked as one with something to embed, as `index.pending.mark` does it.
+    """
     closed = tx.run(
         SQL["finish_turn"],
         session_id=lease.id, token=lease.token, turn_id=turn_id, state=state, degraded=degraded, problem=problem,
-        stage_ms=stage_ms, now=now,
+        stage_ms=stage_ms, now=now, embed_by=now + GRACE,
     )  # fmt: skip
     return closed > 0
 

@@ -20,6 +20,7 @@ from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database, SecondsLeft, Transaction
 from parlour.infra.queues import Delays, Queue, QueueMessage
 from parlour.infra.work_due import GRACE, Due
+from parlour.knowledge.index import pending
 from parlour.tools import calls
 from parlour.turns import store
 from parlour.turns.receive import Wake
@@ -39,12 +40,13 @@ type Outcome = Literal["woken", "settled", "busy", "overtaken", "stumbled"]
 
 @dataclass(frozen=True, slots=True)
 class Net:
-    """What a sweep reaches. `turns`: the turn queues by a session's channel."""
+    """What a sweep reaches. `turns`: the turn queues by a session's channel; `embedding`: the embedder's."""
 
     database: Database
     turns: Mapping[str, Queue]
     outbox: Queue
     tools: Queue
+    embedding: Delays
     wakeups: Delays
     clock: Callable[[], datetime]
 
@@ -74,8 +76,7 @@ class Lying:
 
     since: datetime
     busy_until: datetime | None
-    queue: Queue
-    message: QueueMessage
+    wake: Callable[[], None]
 
 
 def sweep(net: Net, seconds_left: SecondsLeft) -> Swept:
@@ -149,7 +150,7 @@ def _look(net: Net, due: Due) -> Looked:
     if looked.woken is not None:
         late = int((now - due.due_at).total_seconds())
         log.warning("left_lying", tenant_id=due.tenant_id, kind=due.kind, id=due.id, late=late)
-        looked.woken.queue.send([looked.woken.message])
+        looked.woken.wake()
     return looked
 
 
@@ -165,7 +166,7 @@ def _session(net: Net, tx: Transaction, due: Due) -> Lying | None:
     if held is None or since is None:
         return None
     queue = net.turns.get(held.channel) or net.turns["whatsapp"]
-    return Lying(since, held.lease_until, queue, Wake(due.tenant_id, due.id).message(_once(due)))
+    return Lying(since, held.lease_until, _send(queue, Wake(due.tenant_id, due.id).message(_once(due))))
 
 
 def _outbox(net: Net, tx: Transaction, due: Due) -> Lying | None:
@@ -175,7 +176,7 @@ def _outbox(net: Net, tx: Transaction, due: Due) -> Lying | None:
     if waiting is None:
         return None
     message = outbox.message(due.tenant_id, waiting.session_id, due.id, _once(due))
-    return Lying(waiting.created_at, None, net.outbox, message)
+    return Lying(waiting.created_at, None, _send(net.outbox, message))
 
 
 def _tool_call(net: Net, tx: Transaction, due: Due) -> Lying | None:
@@ -184,13 +185,30 @@ def _tool_call(net: Net, tx: Transaction, due: Due) -> Lying | None:
     if waiting is None:
         return None
     message = calls.dispatch_message(due.tenant_id, due.id, int(due.due_at.timestamp()))
-    return Lying(waiting.started_at, waiting.run_until, net.tools, message)
+    return Lying(waiting.started_at, waiting.run_until, _send(net.tools, message))
+
+
+def _embedding(net: Net, tx: Transaction, due: Due) -> Lying | None:
+    """A tenant's rows that nobody embedded. The embedder itself takes the mark away, under its lock."""
+    held = work_due.held_until(tx, due.kind, due.id)
+    return Lying(pending.since(tx) or due.due_at, held, lambda: pending.nudge(net.embedding, due.tenant_id))
+
+
+def _record_type(net: Net, _tx: Transaction, due: Due) -> Lying | None:
+    """A type whose records are to be described anew: the embedder's work too, tenant by tenant."""
+    return Lying(due.due_at, None, lambda: pending.nudge(net.embedding, due.tenant_id))
+
+
+def _send(queue: Queue, message: QueueMessage) -> Callable[[], None]:
+    return lambda: queue.send([message])
 
 
 _FINDERS: Mapping[work_due.Kind, Callable[[Net, Transaction, Due], Lying | None]] = {
     "session": _session,
     "outbox": _outbox,
     "tool_call": _tool_call,
+    "embedding": _embedding,
+    "record_type": _record_type,
 }
 
 

@@ -44,9 +44,11 @@ class Floor:
     def net(self, database: Database | None = None) -> Net:
         queues = {"whatsapp": self.desk.turns, "web": self.web}
         desk = self.desk
-        return Net(database or desk.database, queues, desk.outbox, desk.tools, self.wakeups, desk.clock)
+        return Net(database or desk.database, queues, desk.outbox, desk.tools, desk.embedding, self.wakeups, desk.clock)
 
     def sweep(self, after: timedelta = GRACE + MINUTE) -> Swept:
+        """What was said is embedded by then."""
+        self.desk.rows("DELETE FROM work_due WHERE kind = 'embedding' RETURNING id")
         self.desk.clock.now += after
         return sweep(self.net(), lambda: 60.0)
 
@@ -54,8 +56,9 @@ class Floor:
         wake_up(self.net(), Due(self.desk.tenant_id, kind, work_id, due_at).to_json())
 
     def due(self) -> dict[str, datetime]:
-        """What is due some time, by kind; one of each at most."""
-        found = self.desk.database.run(None, lambda tx: work_due.due(tx, self.desk.clock() + timedelta(days=99), 99))
+        """What is due some time besides the embedding, by kind; one of each at most."""
+        every = self.desk.database.run(None, lambda tx: work_due.due(tx, self.desk.clock() + timedelta(days=99), 99))
+        found = [one for one in every if one.kind != "embedding"]
         assert len({one.kind for one in found}) == len(found)
         return {one.kind: one.due_at for one in found}
 

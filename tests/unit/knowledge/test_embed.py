@@ -26,7 +26,7 @@ from parlour.knowledge.index.embed import (
 type Answer = Callable[[httpx2.Request], httpx2.Response]
 
 
-def openai(answer: Answer, key: str | None = None) -> OpenAiCompatibleEmbedder:
+def openai(answer: Answer, key: Callable[[], str | None] = lambda: None) -> OpenAiCompatibleEmbedder:
     return OpenAiCompatibleEmbedder("http://embed.test/v1/", "mini", 2, key, httpx2.MockTransport(answer))
 
 
@@ -59,7 +59,7 @@ def test_the_request_is_what_such_servers_expect() -> None:
         seen.append(request)
         return lengths(request)
 
-    openai(keep, key="secret").embed(["x" * 20_000])
+    openai(keep, key=lambda: "secret").embed(["x" * 20_000])
     (request,) = seen
     assert (request.method, str(request.url)) == ("POST", "http://embed.test/v1/embeddings")
     assert request.headers["authorization"] == "Bearer secret"

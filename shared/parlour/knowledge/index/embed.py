@@ -5,7 +5,7 @@ therefore names its *space*, and a search looks only into the space its question
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import batched
@@ -91,7 +91,8 @@ def embed_question(embedder: Embedder, text: str) -> Vector:
 class OpenAiCompatibleEmbedder:
     """`POST {base_url}/embeddings` as OpenAI, vLLM, Ollama and Parlour's own local server answer it.
 
-    `dimensions` is what the model gives and is checked, not asked for: many servers refuse to be asked.
+    `dimensions` is what the model gives and is checked, not asked for: many servers refuse to be asked. `key` is read
+    for every request; None where the endpoint wants none.
     """
 
     def __init__(
@@ -99,14 +100,14 @@ class OpenAiCompatibleEmbedder:
         base_url: str,
         model: str,
         dimensions: int,
-        key: str | None = None,
+        key: Callable[[], str | None] = lambda: None,
         transport: httpx2.BaseTransport | None = None,
     ) -> None:
         self.model = model
         self.dimensions = dimensions
         self._url = f"{base_url.rstrip('/')}/embeddings"
-        headers = {"Authorization": f"Bearer {key}"} if key else {}
-        self._client = httpx2.Client(headers=headers, transport=transport)
+        self._key = key
+        self._client = httpx2.Client(transport=transport)
 
     def embed(self, texts: Sequence[str], /) -> list[list[float]]:
         """One vector per text, in order."""
@@ -115,11 +116,15 @@ class OpenAiCompatibleEmbedder:
     def _ask(self, batch: Sequence[str]) -> list[list[float]]:
         body = {"model": self.model, "input": [text[:_LONGEST] for text in batch], "encoding_format": "float"}
         try:
-            response = self._client.post(self._url, json=body, timeout=_patience(len(batch)))
+            response = self._client.post(self._url, json=body, headers=self._headers(), timeout=_patience(len(batch)))
         except httpx2.TransportError as error:
             raise ProviderUnavailable("the embedding service did not answer; it will be tried again") from error
         _check_status(response.status_code)
         return _checked(_read(response), len(batch), self.dimensions)
+
+    def _headers(self) -> dict[str, str]:
+        key = self._key()
+        return {"Authorization": f"Bearer {key}"} if key else {}
 
 
 class BedrockRuntime(Protocol):

@@ -7,6 +7,7 @@ from parlour.infra import work_due
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.infra.queues import Delays
+from parlour.knowledge.index import store
 
 SOON = timedelta(seconds=5)
 """What is written meanwhile is embedded along with it."""
@@ -18,6 +19,11 @@ def mark(tx: Transaction, tenant_id: UUID, now: datetime) -> None:
     Best done last in a transaction, since everybody who writes knowledge of this tenant waits until the commit.
     """
     work_due.mark(tx, "embedding", tenant_id, now + work_due.GRACE)
+
+
+def since(tx: Transaction) -> datetime | None:
+    """Since when the tenant's oldest row waits for its vector; None when none does."""
+    return store.pending_since(tx)
 
 
 def nudge(embedding: Delays, tenant_id: UUID) -> None:

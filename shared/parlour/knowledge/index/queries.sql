@@ -41,3 +41,128 @@ DELETE FROM context_rows WHERE id = ANY(%(ids)s);
 INSERT INTO embeddings (tenant_id, row_id, model, vector)
 VALUES (current_tenant(), %(row_id)s, %(space)s, %(vector)s::vector)
     ON CONFLICT (tenant_id, row_id, model) DO UPDATE SET vector = EXCLUDED.vector;
+
+-- name: tenant_space
+-- The space that the tenant's searches look into; null is the deployment's own.
+SELECT embedding_space FROM tenants;
+
+-- name: waiting
+-- What the embedder has to do for the tenant; nothing when that is nothing. leave_at: when the move to another model
+-- was over, while vectors of the model it came from may be left.
+SELECT found.*
+  FROM (SELECT EXISTS (SELECT FROM messages WHERE NOT indexed) AS messages,
+               EXISTS (SELECT FROM context_rows WHERE pending) AS rows,
+               EXISTS (SELECT FROM work_due WHERE tenant_id = current_tenant() AND kind = 'record_type') AS types,
+               EXISTS (SELECT FROM reembeddings WHERE finished_at IS NULL) AS moving,
+               (SELECT finished_at FROM reembeddings WHERE cleared_at IS NULL) AS left_at) AS found
+ WHERE found.messages OR found.rows OR found.types OR found.moving OR found.left_at IS NOT NULL;
+
+-- name: unindexed
+-- Messages without a row, oldest first, kept from others until the transaction ends. What may be found again is what
+-- people and agents said; whoever is called nothing is the user.
+SELECT m.id, m.session_id, COALESCE(NULLIF(s.title, ''), b.display_name) AS title,
+       CASE WHEN m.direction = 'outbound' THEN h.display_name ELSE COALESCE(u.display_name, 'User') END AS speaker,
+       m.body, m.sent_at, COALESCE(u.clearance, b.clearance) AS classification,
+       m.state <> 'ignored' AND m.kind <> 'tool_result' AS is_speech
+  FROM messages m
+  JOIN sessions s ON s.id = m.session_id
+  JOIN users u ON u.id = s.user_id
+  JOIN bindings b ON b.id = s.binding_id
+  JOIN humans h ON h.id = b.human_id
+ WHERE NOT m.indexed
+ ORDER BY m.id
+ LIMIT %(most)s
+   FOR UPDATE OF m SKIP LOCKED;
+
+-- name: add_message_row
+-- The row of a message, once.
+INSERT INTO context_rows (tenant_id, id, session_id, message_id, kind, ordinal, title, content, content_hash,
+                          classification, metadata, pending, created_at)
+VALUES (current_tenant(), %(id)s, %(session_id)s, %(message_id)s, %(kind)s, %(ordinal)s, %(title)s, %(content)s,
+        %(content_hash)s, %(classification)s, %(metadata)s, true, %(now)s)
+ON CONFLICT (tenant_id, message_id) WHERE message_id IS NOT NULL DO NOTHING;
+
+-- name: note_indexed
+-- Messages have their rows, or need none.
+UPDATE messages SET indexed = true WHERE id = ANY(%(ids)s);
+
+-- name: pending_rows
+-- Rows without a vector, oldest first.
+SELECT id, content FROM context_rows WHERE pending ORDER BY id LIMIT %(most)s;
+
+-- name: pending_since
+-- Since when the oldest row waits for its vector.
+SELECT created_at FROM context_rows WHERE pending ORDER BY id LIMIT 1;
+
+-- name: keep_vector
+-- A pending row has its vector now; nothing for one that is gone.
+WITH kept AS (
+    UPDATE context_rows SET pending = false WHERE id = %(row_id)s RETURNING id
+)
+INSERT INTO embeddings (tenant_id, row_id, model, vector)
+SELECT current_tenant(), id, %(space)s, %(vector)s::vector FROM kept
+    ON CONFLICT (tenant_id, row_id, model) DO UPDATE SET vector = EXCLUDED.vector;
+
+-- name: leave_row
+-- A row whose text no model takes waits for none: words find it.
+UPDATE context_rows SET pending = false WHERE id = %(row_id)s;
+
+-- name: types_due
+-- Types whose records have to be described anew.
+SELECT id FROM work_due WHERE tenant_id = current_tenant() AND kind = 'record_type' ORDER BY id;
+
+-- name: moving
+-- The tenant's last move to another model.
+SELECT space, cursor, done, total, started_at, finished_at, cleared_at FROM reembeddings;
+
+-- name: begin_move
+-- A tenant starts for another space; what has a vector elsewhere and none there is to be moved.
+INSERT INTO reembeddings (tenant_id, space, total, started_at)
+SELECT current_tenant(), %(space)s, count(*), %(now)s
+  FROM context_rows r
+ WHERE EXISTS (SELECT FROM embeddings e WHERE (e.tenant_id, e.row_id) = (r.tenant_id, r.id))
+   AND NOT EXISTS (SELECT FROM embeddings e WHERE (e.tenant_id, e.row_id, e.model) = (r.tenant_id, r.id, %(space)s))
+ON CONFLICT (tenant_id) DO UPDATE
+   SET space = EXCLUDED.space, cursor = NULL, done = 0, total = EXCLUDED.total, started_at = EXCLUDED.started_at,
+       finished_at = NULL, cleared_at = NULL;
+
+-- name: rows_to_move
+-- Rows after the cursor that have a vector in another space and none in this one, in order.
+SELECT r.id, r.content
+  FROM context_rows r
+ WHERE (%(cursor)s::uuid IS NULL OR r.id > %(cursor)s::uuid)
+   AND EXISTS (SELECT FROM embeddings e WHERE (e.tenant_id, e.row_id) = (r.tenant_id, r.id))
+   AND NOT EXISTS (SELECT FROM embeddings e WHERE (e.tenant_id, e.row_id, e.model) = (r.tenant_id, r.id, %(space)s))
+ ORDER BY r.id
+ LIMIT %(most)s;
+
+-- name: add_moved
+-- A row's vector in the space it is moved to; nothing for one that is gone.
+INSERT INTO embeddings (tenant_id, row_id, model, vector)
+SELECT current_tenant(), r.id, %(space)s, %(vector)s::vector FROM context_rows r WHERE r.id = %(row_id)s
+    ON CONFLICT (tenant_id, row_id, model) DO UPDATE SET vector = EXCLUDED.vector;
+
+-- name: remove_vectors
+-- A row has no vector any more.
+DELETE FROM embeddings WHERE row_id = %(row_id)s;
+
+-- name: note_moved
+-- How far the move is; said twice, it is counted once.
+UPDATE reembeddings SET cursor = %(cursor)s, done = %(done)s WHERE done = %(before)s;
+
+-- name: turn_searches
+-- The tenant's searches look into the new space from now on.
+WITH turned AS (
+    UPDATE tenants SET embedding_space = %(space)s RETURNING tenant_id
+)
+UPDATE reembeddings m SET finished_at = %(now)s FROM turned WHERE m.tenant_id = turned.tenant_id;
+
+-- name: clear_vectors
+-- Some of the vectors in other spaces go.
+DELETE FROM embeddings e
+ USING (SELECT o.row_id, o.model FROM embeddings o WHERE o.model <> %(space)s LIMIT %(most)s) AS old
+ WHERE (e.row_id, e.model) = (old.row_id, old.model);
+
+-- name: note_cleared
+-- Only one space is left.
+UPDATE reembeddings SET cleared_at = %(now)s WHERE finished_at IS NOT NULL AND cleared_at IS NULL;

@@ -8,6 +8,7 @@ from uuid import UUID
 from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Queries
 from parlour.knowledge.index.rows import RowDraft, StoredRow, literal
+from parlour.knowledge.index.said import Said
 
 SQL = Queries.beside(__file__)
 
@@ -21,6 +22,50 @@ class Owner:
     entity_id: UUID | None
     file_id: UUID | None = None
     team_id: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """What there is for the embedder to do. `left_at`: when the tenant's move to another model was over, while vectors
+    of the one it came from may be left."""
+
+    messages: bool
+    rows: bool
+    types: bool
+    moving: bool
+    left_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Moving:
+    """A tenant's move to the space of another model: `done` of `total` rows have their vector there.
+
+    cursor       the last row that has; finished_at: since when searches look there.
+    cleared_at   since when the vectors of the space it came from are gone.
+    """
+
+    space: str
+    cursor: UUID | None
+    done: int
+    total: int
+    started_at: datetime
+    finished_at: datetime | None
+    cleared_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class TypeDue:
+    """A type whose records have to be described anew."""
+
+    id: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A row's text to embed."""
+
+    id: UUID
+    content: str
 
 
 def hold_tenant(tx: Transaction) -> None:
@@ -55,6 +100,104 @@ def remove_rows(tx: Transaction, ids: Sequence[UUID]) -> None:
 def add_vectors(tx: Transaction, space: str, vectors: Mapping[UUID, Sequence[float]]) -> None:
     rows = [{"row_id": row_id, "space": space, "vector": literal(values)} for row_id, values in vectors.items()]
     tx.run_many(SQL["add_vector"], rows)
+
+
+def tenant_space(tx: Transaction) -> str | None:
+    """The tenant's own space, None where it is the deployment's."""
+    found: str | None = tx.value(SQL["tenant_space"])
+    return found
+
+
+def waiting(tx: Transaction) -> Waiting | None:
+    """What the embedder has to do for the tenant; None when that is nothing."""
+    return tx.first(SQL["waiting"], Waiting)
+
+
+def unindexed(tx: Transaction, most: int) -> list[Said]:
+    return tx.all(SQL["unindexed"], Said, most=most)
+
+
+def add_message_rows(tx: Transaction, rows: Sequence[tuple[UUID, Said, RowDraft]], now: datetime) -> None:
+    more = {"now": now}
+    tx.run_many(
+        SQL["add_message_row"],
+        [
+            _row(row_id, Owner(None, None), draft) | {"session_id": said.session_id, "message_id": said.id} | more
+            for row_id, said, draft in rows
+        ],
+    )
+
+
+def note_indexed(tx: Transaction, ids: Sequence[UUID]) -> None:
+    if ids:
+        tx.run(SQL["note_indexed"], ids=list(ids))
+
+
+def pending_rows(tx: Transaction, most: int) -> list[Text]:
+    return tx.all(SQL["pending_rows"], Text, most=most)
+
+
+def pending_since(tx: Transaction) -> datetime | None:
+    """Since when the oldest row waits for its vector; None when none does."""
+    since: datetime | None = tx.value(SQL["pending_since"])
+    return since
+
+
+def keep_vectors(tx: Transaction, space: str, vectors: Mapping[UUID, Sequence[float]]) -> None:
+    rows = [{"row_id": row_id, "space": space, "vector": literal(values)} for row_id, values in vectors.items()]
+    tx.run_many(SQL["keep_vector"], rows)
+
+
+def leave_rows(tx: Transaction, ids: Sequence[UUID]) -> None:
+    tx.run_many(SQL["leave_row"], [{"row_id": row_id} for row_id in ids])
+
+
+def types_due(tx: Transaction) -> list[UUID]:
+    return [row.id for row in tx.all(SQL["types_due"], TypeDue)]
+
+
+def moving(tx: Transaction) -> Moving | None:
+    """The tenant's last move; None when it was never moved."""
+    return tx.first(SQL["moving"], Moving)
+
+
+def moved(tx: Transaction) -> Moving:
+    """The tenant's move, which there is."""
+    return tx.one(SQL["moving"], Moving)
+
+
+def begin_move(tx: Transaction, space: str, now: datetime) -> None:
+    tx.run(SQL["begin_move"], space=space, now=now)
+
+
+def rows_to_move(tx: Transaction, space: str, cursor: UUID | None, most: int) -> list[Text]:
+    return tx.all(SQL["rows_to_move"], Text, space=space, cursor=cursor, most=most)
+
+
+def add_moved(tx: Transaction, space: str, vectors: Mapping[UUID, Sequence[float]]) -> None:
+    rows = [{"row_id": row_id, "space": space, "vector": literal(values)} for row_id, values in vectors.items()]
+    tx.run_many(SQL["add_moved"], rows)
+
+
+def remove_vectors(tx: Transaction, ids: Sequence[UUID]) -> None:
+    tx.run_many(SQL["remove_vectors"], [{"row_id": row_id} for row_id in ids])
+
+
+def note_moved(tx: Transaction, *, cursor: UUID, before: int, done: int) -> None:
+    tx.run(SQL["note_moved"], cursor=cursor, before=before, done=done)
+
+
+def turn_searches(tx: Transaction, space: str, now: datetime) -> None:
+    tx.run(SQL["turn_searches"], space=space, now=now)
+
+
+def clear_vectors(tx: Transaction, space: str, most: int) -> int:
+    """How many went."""
+    return tx.run(SQL["clear_vectors"], space=space, most=most)
+
+
+def note_cleared(tx: Transaction, now: datetime) -> None:
+    tx.run(SQL["note_cleared"], now=now)
 
 
 def _row(row_id: UUID, owner: Owner, draft: RowDraft) -> dict[str, object]:

@@ -1,0 +1,39 @@
+"""Rows to vectors."""
+
+import functools
+from datetime import UTC, datetime
+
+from parlour.bootstrap import clients
+from parlour.bootstrap.database import Work, database, limited
+from parlour.bootstrap.embedding import spaces
+from parlour.infra.ids import uuid7
+from parlour.infra.jsonable import JsonObject
+from parlour.infra.postgres import SecondsLeft
+from parlour.infra.settings import EmbedderSettings, load
+from parlour.knowledge.index import embedder
+from parlour.knowledge.index.embedder import Services
+
+
+def _nothing_described(*_: object) -> bool:
+    return False
+
+
+@functools.cache
+def build_embedder() -> Work[JsonObject]:
+    """One nudge: everything that its tenant has without a vector, as far as the time allows."""
+    settings = load(EmbedderSettings)
+    secrets = clients.secrets()
+    services = Services(
+        database=database(settings, secrets),
+        spaces=spaces(settings, secrets),
+        embedding=clients.delays(settings.embedding_queue_url),
+        backfill=_nothing_described,
+        default_cap=settings.daily_cap_usd,
+        clock=lambda: datetime.now(UTC),
+        new_id=uuid7,
+    )
+
+    def embedding(body: JsonObject, seconds_left: SecondsLeft) -> None:
+        embedder.run(services, embedder.read_message(body), seconds_left)
+
+    return limited(services.database, settings, embedding)

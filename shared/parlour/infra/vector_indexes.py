@@ -1,0 +1,59 @@
+"""The indexes over vectors: one for every space that the deployment names, since vectors of two models do not compare.
+
+They are made when the schema is migrated, while the vectors' table is written: a space is named before anything lies
+in it, so there is little to wait for. Search reaches one by its very expression and predicate.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import psycopg
+from psycopg import sql
+
+from parlour.infra import log
+from parlour.infra.jsonable import digest
+
+_MOST_DIMENSIONS = 2000
+"""HNSW takes no longer vectors; those of such a space are compared one by one."""
+
+_LOCK = 7_276_911_351
+"""Any constant will do; it keeps two migrators from making the same index at once."""
+
+
+def index_name(space: str) -> str:
+    """What the index over a space is called."""
+    return f"embeddings_hnsw_{digest(space)[:16]}"
+
+
+def build(owner: psycopg.Connection[Any], spaces: Mapping[str, int]) -> list[str]:
+    """Make the indexes that are missing; `spaces`: dimensions by the space's name. Returns the spaces that got one.
+
+    `owner` is a connection of the owning role with no transaction open. An index whose making broke off is made anew.
+    """
+    was = owner.autocommit
+    owner.autocommit = True  # CONCURRENTLY is not allowed inside a transaction
+    try:
+        owner.execute("SELECT pg_advisory_lock(%s)", (_LOCK,))
+        return [space for space, dimensions in spaces.items() if _build(owner, space, dimensions)]
+    finally:
+        owner.execute("SELECT pg_advisory_unlock(%s)", (_LOCK,))
+        owner.autocommit = was
+
+
+def _build(owner: psycopg.Connection[Any], space: str, dimensions: int) -> bool:
+    if dimensions > _MOST_DIMENSIONS:
+        log.warning("space_without_index", dimensions=dimensions, most=_MOST_DIMENSIONS)
+        return False
+    name = index_name(space)
+    found = owner.execute(
+        "SELECT i.indisvalid FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid WHERE c.relname = %s", (name,)
+    ).fetchone()
+    if found == (True,):
+        return False
+    owner.execute(sql.SQL("DROP INDEX IF EXISTS {}").format(sql.Identifier(name)))
+    statement = sql.SQL(
+        "CREATE INDEX CONCURRENTLY {} ON embeddings"
+        " USING hnsw ((vector::vector({})) vector_cosine_ops) WHERE model = {}"
+    )
+    owner.execute(statement.format(sql.Identifier(name), sql.Literal(dimensions), sql.Literal(space)))
+    return True
