@@ -17,6 +17,7 @@ from parlour.infra.postgres import Transaction
 from parlour.knowledge.records import cursor as places
 from parlour.knowledge.records import deltas, registry, stale, store, trail
 from parlour.knowledge.records.definition import Definition
+from parlour.knowledge.records.deltas import Difference
 from parlour.knowledge.records.properties import check_filter, merged
 from parlour.knowledge.records.record import (
     PROJECT,
@@ -103,10 +104,12 @@ def change(
     version: int | None,
     now: datetime,
     new_id: NewId,
+    also: Sequence[Difference] = (),
 ) -> Entity:
     """Give a record its next version; a patch that changes nothing gives it as it is.
 
     `version`: the one that the caller has read; Conflict when the record is at another by now. None does not ask.
+    `also`: what changed with it that is kept elsewhere, such as a document's text.
     Otherwise the errors of `create`.
     """
     before = _held(principal, tx, ref, version)
@@ -123,6 +126,7 @@ def change(
     found = deltas.differences(kind, before, after) + (
         [deltas.moved(project.handle if project else None)] if moved else []
     )
+    found += also
     if not found:
         return before
     if moved:
