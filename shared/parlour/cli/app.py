@@ -14,7 +14,7 @@ import typer
 from rich.console import Console
 from typer.exceptions import TyperException
 
-from parlour.cli import administration, attention, costs, drawing, talk, terminal
+from parlour.cli import administration, attention, costs, drawing, records, talk, terminal
 from parlour.cli.target import Outside, Target
 from parlour.infra.errors import InvalidPack, InvalidRequest, Misconfigured, ParlourError
 from parlour.packs import folder as pack_folder
@@ -171,6 +171,9 @@ app.add_typer(administration.keys, name="keys")
 app.add_typer(administration.tenant, name="tenant")
 app.add_typer(attention.app, name="attention")
 app.add_typer(costs.app, name="cost")
+app.command()(records.search)
+app.command()(records.records)
+app.command()(records.show)
 app.command()(attention.redrive)
 app.command()(attention.cancel)
 app.command()(administration.audit)

@@ -7,10 +7,12 @@ import { rich } from "./richtext.js";
 export async function conversation(room, [id], asked) {
   const chosen = asked.get("message");
   room.record = null;
-  const { messages } = await room.ask("GET", `v1/sessions/${encodeURIComponent(id)}/messages?most=200`);
+  const path = `v1/sessions/${encodeURIComponent(id)}`;
+  const [{ entity: about }, { messages }] = await Promise.all([room.ask("GET", path), room.ask("GET", `${path}/messages?most=200`)]);
   room.offerScopes(`conversation=${id}`);
   return [
     h("h3", { class: "page-title" }, "Conversation"),
+    about ? h("p", { class: "detail" }, "About ", h("a", { href: `#/records/${about.handle}` }, about.name)) : "",
     h("div", { class: "transcript" }, ...messages.map((one) => said(one, one.id === chosen))),
     chosen && !messages.some((one) => one.id === chosen) ? h("p", { class: "detail" }, "The message is further back than what is shown here.") : "",
   ];

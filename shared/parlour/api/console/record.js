@@ -7,6 +7,7 @@ import { glyph, sign } from "./icons.js";
 import { ago, level, said, sentence, spaced } from "./said.js";
 
 const OWN = "/console/"; // a default link into this page says nothing new
+const MOST_LINKS = 100;
 const SOURCES = "sources"; // the property in which a record keeps what it was made from
 
 /** The page of the record that the address names: its parts are [type, key]. */
@@ -99,20 +100,15 @@ function sources(found) {
 
 async function linked(room, found, types) {
   if (found.document) return "";
-  const { records } = await room.ask("GET", `v1/entities/${found.handle}/links?most=100`);
-  if (!records.length) return "";
-  const kinds = Map.groupBy?.(records, (one) => one.kind) ?? grouped(records);
-  return h("section", { class: "panel" }, h("h4", {}, "Linked"), ...[...kinds].map(([kind, ones]) => group(types.find((one) => one.key === kind) ?? { key: kind, name: spaced(kind) }, ones)));
+  const { kinds, links, pages } = await room.ask("GET", `v1/entities/${found.handle}/links?most=${MOST_LINKS}`);
+  if (!links.length) return "";
+  const look = (key, name) => ({ ...types.find((one) => one.key === key), key, name });
+  const groups = kinds.map(({ kind, name, total }) => group(look(kind, name), links.filter((one) => one.kind === kind), total));
+  return h("section", { class: "panel" }, h("h4", {}, "Linked"), ...groups, pages > 1 ? h("p", { class: "detail" }, "The active and the latest are shown; search around this record for the others.") : null);
 }
 
-function grouped(records) {
-  const kinds = new Map();
-  for (const one of records) kinds.set(one.kind, [...(kinds.get(one.kind) ?? []), one]);
-  return kinds;
-}
-
-function group(kind, records) {
-  return h("div", { class: "linked" }, h("h5", {}, kind.name, h("span", {}, ` ${records.length}`)), h("ul", { class: "plain" }, ...records.map((one) => h("li", {}, link(one, kind)))));
+function group(kind, records, total) {
+  return h("div", { class: "linked" }, h("h5", {}, kind.name, h("span", {}, ` ${total}`)), h("ul", { class: "plain" }, ...records.map((one) => h("li", {}, link(one, kind)))));
 }
 
 function link(one, kind) {
