@@ -31,8 +31,11 @@ def _text(description: str, **more: Json) -> JsonObject:
     return {"type": "string", "description": description, **more}
 
 
-def _tool(name: str, description: str, properties: JsonObject, *required: str, writes: bool = False) -> Tool:
-    """A tool of Parlour's own; what it writes can be asked for again, and asked after, by the call's key."""
+def _tool(
+    name: str, description: str, properties: JsonObject, *required: str, writes: bool = False, lookup: bool = False
+) -> Tool:
+    """A tool of Parlour's own. What it writes may be asked for again by the call's key: it is done once; `lookup`: it
+    can also be asked after."""
     schema: JsonObject = {
         "type": "object",
         "properties": properties,
@@ -40,8 +43,9 @@ def _tool(name: str, description: str, properties: JsonObject, *required: str, w
         "additionalProperties": False,
     }
     endpoint = f"{BUILT_IN}{name}"
-    lookup = endpoint if writes else None
-    return Tool(name, description, schema, endpoint, writes=writes, idempotent=True, lookup=lookup)
+    return Tool(
+        name, description, schema, endpoint, writes=writes, idempotent=True, lookup=endpoint if lookup else None
+    )
 
 
 SEARCH_KNOWLEDGE = _tool(
@@ -126,6 +130,7 @@ CREATE_ENTITY = _tool(
     "kind",
     "name",
     writes=True,
+    lookup=True,
 )
 
 UPDATE_ENTITY = _tool(
@@ -136,6 +141,7 @@ UPDATE_ENTITY = _tool(
         "kind": _TEXT,
         "name": _text("New name.", maxLength=_LONGEST_NAME),
         "properties": {"type": "object", "description": "Those that change; null removes one."},
+        "text": _text("A document's whole new Markdown."),
     },
     "entity",
     writes=True,

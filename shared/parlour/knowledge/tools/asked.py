@@ -1,0 +1,78 @@
+"""What models ask of the tools for records, and what they are told when it cannot be had: words to act on."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from parlour.infra import log
+from parlour.infra.errors import CallerError, Conflict, Forbidden, InvalidArguments, QueueUnavailable, ToolRefused
+from parlour.infra.jsonable import JsonObject
+from parlour.infra.postgres import Transaction
+from parlour.infra.queues import Delays
+from parlour.knowledge.index import pending
+from parlour.knowledge.records import entities, registry
+from parlour.knowledge.records.entities import Entity, EntityKey
+from parlour.knowledge.records.record import named, shown
+from parlour.knowledge.text.nearest import listed, meant
+from parlour.knowledge.tools import store
+from parlour.principal import Principal
+from parlour.tools.run import ToolContext
+
+_OFFERED = 8
+"""Handles that a refusal names; who needs more asks for the list."""
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """What the records refuse, as the model is told it: arguments to correct, or something that cannot be done."""
+    try:
+        yield
+    except (Conflict, Forbidden) as error:
+        raise ToolRefused(f"{error}. Nothing was done.") from error
+    except CallerError as error:
+        raise InvalidArguments(str(error)) from error
+
+
+def word(arguments: JsonObject, name: str) -> str:
+    """A text argument, trimmed and such that a database can keep it; "" when it is not given."""
+    value = arguments.get(name)
+    if not isinstance(value, str):
+        return ""
+    return value.replace("\0", " ").encode("utf-8", "replace").decode().strip()
+
+
+def full(handle: str, kind: str = "") -> str:
+    """A handle: as given, or made of the kind and a bare key."""
+    handle = handle.strip()
+    return f"{kind}/{handle}" if kind and "/" not in handle else handle
+
+
+def find(principal: Principal, tx: Transaction, handles: Sequence[str], name: str) -> list[Entity]:
+    """The records of those handles, in order and each once; InvalidArguments says for the argument `name` which is not
+    there, and which there are."""
+    wanted = list(dict.fromkeys(handles))
+    found = {entity.handle: entity for entity in entities.read_many(principal, tx, wanted)}
+    if missing := [handle for handle in wanted if handle not in found]:
+        raise InvalidArguments("; ".join(f"{name}: {_missing(principal, tx, one)}" for one in missing[:3]))
+    return [found[handle] for handle in wanted]
+
+
+def nudge(context: ToolContext, embedding: Delays) -> None:
+    """Have what was just committed embedded; the sweep does it when the queue is away."""
+    try:
+        pending.nudge(embedding, context.principal.tenant_id)
+    except QueueUnavailable as error:
+        log.error("embedding_not_nudged", error, turn_id=context.turn_id)
+
+
+def _missing(principal: Principal, tx: Transaction, handle: str) -> str:
+    """Why there is no such record, and what there is instead."""
+    what = named(handle)
+    if not isinstance(what, EntityKey):
+        return f"'{shown(handle)}' is not a handle; write type/key, like risk/R-03"
+    kinds = registry.definitions(tx)
+    if what.type not in kinds:
+        return f"there is no kind '{shown(what.type)}'{meant(what.type, kinds)} (there are: {listed(kinds, 30)})"
+    known = [one.handle for one in store.handles(tx, what.type, principal.clearance)]
+    if near := meant(handle, known):
+        return f"there is no {shown(handle)}{near}"
+    return f"there is no {shown(handle)} (the newest: {', '.join(known[:_OFFERED]) or 'none'}); list_entities has all"

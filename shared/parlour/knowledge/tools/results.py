@@ -1,0 +1,68 @@
+"""Records and links as models read them: by handle, without what only the machinery needs. Pure."""
+
+from collections.abc import Sequence
+
+from parlour.infra.jsonable import Json, JsonObject
+from parlour.knowledge.records.edges import Edge
+from parlour.knowledge.records.record import Entity
+from parlour.principal import LEVELS
+
+_LONGEST_VALUE = 80
+"""Characters of a property in a list; a record that is read whole has all of them."""
+
+
+def summary(entity: Entity) -> JsonObject:
+    """A record in a list: what it is called, and its properties cut short."""
+    return _named(entity) | _properties({name: _cut(value) for name, value in entity.properties.items()})
+
+
+def whole(entity: Entity, known: Sequence[str] = ()) -> JsonObject:
+    """A record with everything that it says; `known` are the properties that its kind has."""
+    told = _named(entity) | _properties(entity.properties)
+    told |= {"classification": LEVELS[entity.classification], "version": entity.version}
+    told |= {"created": _day(entity.created_at.isoformat())}
+    if empty := [name for name in known if name not in entity.properties]:
+        told["not_filled_in"] = [*empty]
+    if entity.stale_since is not None:
+        told["changed_since_pulse"] = [*entity.stale_causes]
+    return told
+
+
+def brief(entity: Entity) -> JsonObject:
+    """A record that was just made: what later calls and the reply need of it."""
+    return {"entity": entity.handle, "name": entity.name}
+
+
+def edge(edge: Edge) -> JsonObject:
+    """A link, read from its source to its target."""
+    return {"from": edge.source, "relation": edge.relation, "to": edge.target}
+
+
+def edges(found: Sequence[Edge]) -> list[Json]:
+    """Several links, each once."""
+    return [edge(one) for one in dict.fromkeys(found)]
+
+
+def _named(entity: Entity) -> JsonObject:
+    told: JsonObject = {"entity": entity.handle, "name": entity.name, "kind": entity.type_name}
+    if entity.project:
+        told["project"] = entity.project
+    return told | {"updated": _day(entity.updated_at.isoformat())}
+
+
+def _properties(properties: JsonObject) -> JsonObject:
+    return {"properties": properties} if properties else {}
+
+
+def _cut(value: Json) -> Json:
+    match value:
+        case str() if len(value) > _LONGEST_VALUE:
+            return f"{value[: _LONGEST_VALUE - 1]}…"
+        case list() | dict():
+            return f"({len(value)}; read it whole with get_entity)"
+        case _:
+            return value
+
+
+def _day(moment: str) -> str:
+    return moment[:10]
