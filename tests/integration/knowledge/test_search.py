@@ -12,7 +12,8 @@ from parlour.knowledge.records.drafts import EntityDraft
 from parlour.knowledge.records.edges import EdgeDraft
 from parlour.knowledge.records.entities import EntityKey, find_entities
 from parlour.knowledge.search.found import Found
-from parlour.knowledge.search.search import EVERYWHERE, K, Scope, search
+from parlour.knowledge.search.fusion import K
+from parlour.knowledge.search.search import EVERYWHERE, Scope, search
 from tests.integration.knowledge.conftest import Library, WordEmbedder
 
 RETENTION = DocumentDraft("retention", "Contract", "Retention of five per cent is released at handover.")

@@ -1,52 +1,131 @@
 -- name: search
--- The rows that answer a question best: by meaning (exact, in the question's space) and by words (any of them,
--- ranked), merged by reciprocal rank. entity_id null: the whole tenant; else that entity and what it is linked to.
-WITH asked AS MATERIALIZED (
-    -- Each lexeme quoted for tsquery; no lexemes: no query, and the branch is empty.
-    SELECT string_agg('''' || replace(replace(lexeme, '\', '\\'), '''', '''''') || '''', ' | ')::tsquery AS words
+-- The rows that answer a question best, by meaning and by words, merged by reciprocal rank. There is a list of rows for
+-- the question with the turn before it and one for the question alone; in a conversation two more, in which a turn is
+-- judged with the ones around it. A word counts by how few of the rows that match at all have it; whoever speaks in
+-- the conversation is in every second row of it and is left out of the words.
+WITH speakers AS (
+    SELECT to_tsvector('english', string_agg(DISTINCT metadata ->> 'sender', ' ')) AS names
+      FROM context_rows
+     WHERE session_id = %(session_id)s::uuid AND %(session_id)s::uuid IS NOT NULL
+), lexemes AS MATERIALIZED (
+    -- Each lexeme quoted for tsquery.
+    SELECT lexeme, ('''' || replace(replace(lexeme, '\', '\\'), '''', '''''') || '''')::tsquery AS query,
+           lexeme = ANY(tsvector_to_array(to_tsvector('english', %(own)s))) AS is_own
       FROM unnest(to_tsvector('english', %(query)s))
+     WHERE NOT lexeme = ANY(COALESCE((SELECT tsvector_to_array(names) FROM speakers), '{}'))
+), asked AS MATERIALIZED (
+    -- No lexemes: no query, and nothing matches.
+    SELECT string_agg(query::text, ' | ')::tsquery AS words FROM lexemes
 ), near AS MATERIALIZED (
-    SELECT array_agg(n.id) AS ids
+    SELECT array_agg(id) AS ids
       FROM (SELECT %(entity_id)s::uuid AS id
             UNION SELECT target_id FROM edges WHERE source_id = %(entity_id)s::uuid
-            UNION SELECT source_id FROM edges WHERE target_id = %(entity_id)s::uuid) n
-), nearest AS (
-    SELECT v.row_id AS id, v.vector <=> %(vector)s::vector AS distance
-      FROM embeddings v
-      JOIN context_rows r ON (r.tenant_id, r.id) = (v.tenant_id, v.row_id)
-     WHERE %(vector)s::vector IS NOT NULL
-       AND v.model = %(space)s
-       AND r.classification <= %(clearance)s
-       AND (%(entity_id)s::uuid IS NULL OR r.entity_id = ANY((SELECT ids FROM near)::uuid[]))
-     ORDER BY distance, id
-     LIMIT %(depth)s
-), matching AS (
-    SELECT found.id, found.rank
-      FROM asked, search_lexemes(asked.words, %(clearance)s, %(depth)s) AS found
-     WHERE %(entity_id)s::uuid IS NULL
+            UNION SELECT source_id FROM edges WHERE target_id = %(entity_id)s::uuid
+            UNION SELECT id FROM entities WHERE project_id = %(project_id)s::uuid
+            UNION SELECT id FROM entities WHERE type_id = %(type_id)s::uuid) n
+     WHERE n.id IS NOT NULL
+), papers AS MATERIALIZED (
+    SELECT array_agg(id) AS ids
+      FROM documents
+     WHERE deleted_at IS NULL AND (project_id = %(project_id)s::uuid OR record_id = ANY((SELECT ids FROM near)::uuid[]))
+), within AS MATERIALIZED (
+    -- All that is searched, unless everything is. turn: the row's place in its conversation.
+    SELECT r.id, r.lexemes, 0::bigint AS turn
+      FROM context_rows r
+     WHERE %(is_narrow)s AND %(session_id)s::uuid IS NULL
+       AND (r.entity_id = ANY((SELECT ids FROM near)::uuid[]) OR r.document_id = ANY((SELECT ids FROM papers)::uuid[]))
+       AND r.session_id IS NULL AND r.classification <= %(clearance)s
+       AND (r.team_id IS NULL OR %(any_team)s OR r.team_id = %(team_id)s::uuid)
      UNION ALL
-    SELECT r.id, ts_rank(r.lexemes, asked.words)
-      FROM asked, context_rows r
-     WHERE %(entity_id)s::uuid IS NOT NULL
-       AND r.entity_id = ANY((SELECT ids FROM near)::uuid[])
+    SELECT r.id, r.lexemes, row_number() OVER (ORDER BY m.position, r.ordinal, r.id)
+      FROM context_rows r
+      LEFT JOIN messages m ON (m.tenant_id, m.id) = (r.tenant_id, r.message_id)
+     WHERE %(session_id)s::uuid IS NOT NULL AND r.session_id = %(session_id)s::uuid
        AND r.classification <= %(clearance)s
-       AND r.lexemes @@ asked.words
+       AND (r.team_id IS NULL OR %(any_team)s OR r.team_id = %(team_id)s::uuid)
+), distances AS MATERIALIZED (
+    SELECT w.id, w.turn, v.vector <=> %(vector)s::vector AS distance, v.vector <=> %(alone)s::vector AS alone
+      FROM within w
+      JOIN embeddings v ON v.row_id = w.id
+     WHERE %(vector)s::vector IS NOT NULL AND v.model = %(space)s
+), matching AS MATERIALIZED (
+    SELECT found.id, found.rank, found.lexemes
+      FROM asked, search_lexemes(asked.words, %(clearance)s, %(team_id)s::uuid, %(any_team)s, %(pool)s) AS found
+     WHERE NOT %(is_narrow)s
+     UNION ALL
+    SELECT w.id, ts_rank(w.lexemes, asked.words), w.lexemes
+      FROM asked, within w
+     WHERE w.lexemes @@ asked.words
      ORDER BY rank DESC, id
-     LIMIT %(depth)s
-), placed AS (
-    SELECT id, row_number() OVER (ORDER BY distance, id) AS place FROM nearest
+     LIMIT %(pool)s
+), told AS MATERIALIZED (
+    SELECT m.id, l.lexeme, l.is_own, ts_rank(m.lexemes, l.query) AS rank
+      FROM matching m
+      JOIN lexemes l ON m.lexemes @@ l.query
+), telling AS (
+    SELECT lexeme, ln(1 + (matched - count(*) + 0.5) / (count(*) + 0.5)) AS weight
+      FROM told, (SELECT count(*) AS matched FROM matching) m
+     GROUP BY lexeme, matched
+), worded AS MATERIALIZED (
+    SELECT t.id, sum(t.rank * g.weight) AS words, COALESCE(sum(t.rank * g.weight) FILTER (WHERE t.is_own), 0) AS own
+      FROM told t
+      JOIN telling g USING (lexeme)
+     GROUP BY t.id
+), weighed AS MATERIALIZED (
+    -- A long row has more words by chance: a quarter of its length counts against it.
+    SELECT w.id, w.words / l.length AS words, w.own / l.length AS own
+      FROM worded w
+      JOIN (SELECT id, 0.75 + 0.25 * length(lexemes) / avg(length(lexemes)) OVER () AS length FROM matching) l USING (id)
+), heard AS (
+    -- The turns of a conversation, each with what the one before and the one after it have to do with the question.
+    SELECT id, distance + %(before)s * COALESCE(lag(distance) OVER turns, 1)
+                        + %(after)s * COALESCE(lead(distance) OVER turns, 1) AS distance
+      FROM distances
+     WHERE %(session_id)s::uuid IS NOT NULL
+    WINDOW turns AS (ORDER BY turn)
+), overheard AS (
+    SELECT w.id, COALESCE(m.words, 0) + %(before)s * COALESCE(lag(m.words) OVER turns, 0)
+                                      + %(after)s * COALESCE(lead(m.words) OVER turns, 0) AS words
+      FROM within w
+      LEFT JOIN weighed m USING (id)
+     WHERE %(session_id)s::uuid IS NOT NULL
+    WINDOW turns AS (ORDER BY w.turn)
+), everywhere AS MATERIALIZED (
+    SELECT 1 AS list, n.id, n.distance
+      FROM search_nearest(%(space)s, %(vector)s::vector, %(clearance)s, %(team_id)s::uuid, %(any_team)s, %(depth)s,
+                          %(few)s) AS n
+     WHERE NOT %(is_narrow)s AND %(vector)s::vector IS NOT NULL
      UNION ALL
-    SELECT id, row_number() OVER (ORDER BY rank DESC, id) FROM matching
+    SELECT 2, n.id, n.distance
+      FROM search_nearest(%(space)s, %(alone)s::vector, %(clearance)s, %(team_id)s::uuid, %(any_team)s, %(depth)s,
+                          %(few)s) AS n
+     WHERE NOT %(is_narrow)s AND %(alone)s::vector IS NOT NULL
+), placed AS (
+    SELECT id, row_number() OVER (PARTITION BY list ORDER BY distance, id) AS place FROM everywhere
+     UNION ALL (SELECT id, row_number() OVER (ORDER BY distance, id) FROM distances LIMIT %(depth)s)
+     UNION ALL (SELECT id, row_number() OVER (ORDER BY alone, id) FROM distances WHERE alone IS NOT NULL LIMIT %(depth)s)
+     UNION ALL (SELECT id, row_number() OVER (ORDER BY words DESC, id) FROM weighed LIMIT %(depth)s)
+     UNION ALL (SELECT id, row_number() OVER (ORDER BY own DESC, id) FROM weighed WHERE %(has_before)s AND own > 0
+                 LIMIT %(depth)s)
+     UNION ALL (SELECT id, row_number() OVER (ORDER BY distance, id) FROM heard LIMIT %(depth)s)
+     UNION ALL (SELECT id, row_number() OVER (ORDER BY words DESC, id) FROM overheard WHERE words > 0 LIMIT %(depth)s)
 ), merged AS (
     SELECT id, sum(1.0 / (%(k)s + place))::float8 AS score
       FROM placed
      GROUP BY id
      ORDER BY score DESC, id
-     LIMIT %(most)s
+     LIMIT %(depth)s
 )
-SELECT r.id AS row_id, r.document_id, r.entity_id, r.kind, r.title, r.content, r.metadata, m.score
+SELECT r.id AS row_id, r.document_id, e.id AS entity_id, r.kind, r.title, r.content, r.metadata, m.score,
+       t.key AS entity_type, e.key AS entity_key, e.name AS entity_name, d.key AS document_key, r.file_id, r.session_id,
+       r.message_id, r.classification, r.created_at, COALESCE(w.turn, r.ordinal) AS place
   FROM merged m
   JOIN context_rows r ON r.id = m.id
+  LEFT JOIN within w ON w.id = m.id AND w.turn > 0
+  LEFT JOIN entities e ON e.id = r.entity_id AND e.classification <= %(clearance)s
+  LEFT JOIN entity_types t ON t.id = e.type_id
+  LEFT JOIN documents d ON d.id = r.document_id
+ WHERE d.deleted_at IS NULL AND NOT EXISTS (SELECT FROM entities x WHERE x.id = r.entity_id AND x.deleted_at IS NOT NULL)
  ORDER BY m.score DESC, r.id;
 
 -- name: hold_session

@@ -2,14 +2,15 @@
 
 from collections.abc import Sequence
 
-_LONGEST_BEFORE = 300
-"""Characters of the turn before: small embedding models read about a thousand, and the question comes last."""
+_LONGEST_BEFORE = 500
+"""Characters of the turn before: small embedding models read about a thousand, and the question itself comes first."""
 
 
 def expand(query: str, previous: Sequence[str] = ()) -> str:
-    """The question as it is searched for: the turn before it comes first, since "and the second one?" names nothing.
+    """The question with the turn before it, since "and the second one?" names nothing: the text to search for beside
+    the question alone, and to show.
 
-    previous: what the same person wrote before, oldest first. This is the text to embed, and the one to show.
+    previous: what the same person wrote before, oldest first.
     """
     before = previous[-1].strip()[-_LONGEST_BEFORE:] if previous else ""
-    return f"{before}\n{query.strip()}" if before else query.strip()
+    return f"{query.strip()}\n{before}" if before else query.strip()

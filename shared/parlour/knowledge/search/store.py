@@ -8,9 +8,30 @@ from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Queries
 from parlour.knowledge.index.embed import Vector
 from parlour.knowledge.index.rows import literal
+from parlour.knowledge.search import fusion
 from parlour.knowledge.search.found import Found
+from parlour.knowledge.search.scope import Scope
 
 SQL = Queries.beside(__file__)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question: its own words, those with the turn before it, and the vectors of both."""
+
+    own: str
+    words: str
+    vector: Vector | None
+    alone: Vector | None
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What the reader may see."""
+
+    clearance: int
+    team_id: UUID | None
+    any_team: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,28 +52,30 @@ class Source:
     locator: str
 
 
-def search(
-    tx: Transaction,
-    *,
-    query: str,
-    vector: Vector | None,
-    entity_id: UUID | None,
-    clearance: int,
-    depth: int,
-    k: int,
-    most: int,
-) -> list[Found]:
+def search(tx: Transaction, *, asked: Asked, scope: Scope, sight: Sight, depth: int, few: int) -> list[fusion.Placed]:
     return tx.all(
         SQL["search"],
-        Found,
-        query=query,
-        vector=vector and literal(vector.values),
-        space=vector and vector.space,
-        entity_id=entity_id,
-        clearance=clearance,
+        fusion.Placed,
+        own=asked.own,
+        query=asked.words,
+        has_before=asked.own.strip() != asked.words,
+        vector=asked.vector and literal(asked.vector.values),
+        alone=asked.alone and literal(asked.alone.values),
+        space=asked.vector and asked.vector.space,
+        entity_id=scope.entity_id or scope.project_id,
+        project_id=scope.project_id,
+        type_id=scope.type_id,
+        session_id=scope.session_id,
+        is_narrow=scope.is_narrow,
+        clearance=sight.clearance,
+        team_id=sight.team_id,
+        any_team=sight.any_team,
         depth=depth,
-        k=k,
-        most=most,
+        pool=max(fusion.POOL, depth),
+        few=few,
+        k=fusion.K,
+        before=fusion.BEFORE,
+        after=fusion.AFTER,
     )
 
 

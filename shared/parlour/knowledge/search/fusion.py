@@ -1,0 +1,108 @@
+"""From what the lists say of rows to one order of them. Pure.
+
+The statement merges its lists by reciprocal rank; here a row gains by who says it and by what stands around it, and
+loses by repeating what a better one has said already. Where the numbers come from: docs/decisions/0025-search.md.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from uuid import UUID
+
+from parlour.knowledge.search.found import Found
+
+K = 5
+"""Of reciprocal rank fusion, 1 / (K + place)."""
+
+DEPTH = 60
+"""Rows that each list hands to the merge, and the merge to this file."""
+
+POOL = 400
+"""Rows with a word of the question that are weighed word by word."""
+
+BEFORE, AFTER = 0.5, 0.2
+"""How much of a turn's likeness to the question are the turn before it (often the question that it answers) and the
+one after it."""
+
+_SPEAKER = 0.3
+"""What a turn gains when the question names who said it."""
+
+_NEIGHBOUR = 0.2
+"""The part of its score that a turn adds to the turns beside it."""
+
+_REPEATED = 0.7
+"""What is left of a score with every better row of the same document: six pieces of one contract seldom answer six
+times as well."""
+
+_ALIKE = 0.9
+"""Two texts that share this part of their words say the same; the better placed one stays."""
+
+_LEAST_WORDS = 5
+"""A shorter text is not one that repeats another: two people may both say yes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed(Found):
+    """A row with its place in its document or conversation."""
+
+    place: int = 0
+
+
+def fuse(rows: Sequence[Placed], query: str, most: int) -> list[Found]:
+    """The `most` best rows, best first; `query` is the question in the reader's own words."""
+    named = _named({_speaker(row) for row in rows if row.session_id}, query)
+    scores = {row.row_id: row.score * (1 + _SPEAKER * (_speaker(row) in named)) for row in rows}
+    scores = _among_neighbours(rows, scores)
+    ordered = sorted(rows, key=lambda row: (-scores[row.row_id], row.row_id))
+    return _spread([replace(row, score=scores[row.row_id]) for row in ordered], most)
+
+
+def _speaker(row: Found) -> str:
+    return str(row.metadata.get("sender") or "")
+
+
+def _named(speakers: set[str], query: str) -> set[str]:
+    """The speakers whom the question names, by their whole name or by their first one."""
+    words = query.casefold()
+    return {name for name in speakers if name and any(_is_in(part, words) for part in (name, name.split()[0]))}
+
+
+def _is_in(name: str, words: str) -> bool:
+    return re.search(rf"\b{re.escape(name.casefold())}\b", words) is not None
+
+
+def _among_neighbours(rows: Sequence[Placed], scores: Mapping[UUID, float]) -> dict[UUID, float]:
+    """Each turn of a conversation with a part of what the turns beside it have."""
+    at = {(row.session_id, row.place): scores[row.row_id] for row in rows if row.session_id}
+    return {
+        row.row_id: scores[row.row_id]
+        + (
+            _NEIGHBOUR * sum(at.get((row.session_id, row.place + step), 0.0) for step in (-1, 1))
+            if row.session_id
+            else 0
+        )
+        for row in rows
+    }
+
+
+def _spread(rows: Sequence[Placed], most: int) -> list[Found]:
+    """The rows without those that repeat a better one, and the more of one document the lower."""
+    kept: list[Found] = []
+    texts: list[frozenset[str]] = []
+    times: Counter[UUID] = Counter()
+    for row in rows:
+        words = frozenset(re.findall(r"\w+", row.body.casefold()))
+        if len(words) >= _LEAST_WORDS and any(_overlap(words, others) >= _ALIKE for others in texts):
+            continue
+        texts.append(words)
+        owner = row.document_id or row.file_id
+        score = row.score * (_REPEATED ** times[owner] if owner else 1)
+        times.update([owner] if owner else [])
+        kept.append(replace(row, score=score))
+    kept.sort(key=lambda row: (-row.score, row.row_id))
+    return kept[:most]
+
+
+def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
+    return len(one & other) / (len(one | other) or 1)
