@@ -139,12 +139,12 @@ def content(tx: Transaction, document_id: UUID) -> str:
 
 def document_of_record(tx: Transaction, record_id: UUID) -> UUID | None:
     found = tx.first(SQL["document_of_record"], _Id, record_id=record_id)
-    return found and found.id
+    return found.id if found else None
 
 
 def add_document(tx: Transaction, columns: Mapping[str, object]) -> UUID | None:
     added = tx.first(SQL["add_document"], _Id, **columns)
-    return added and added.id
+    return added.id if added else None
 
 
 def revise_document(tx: Transaction, columns: Mapping[str, object]) -> bool:

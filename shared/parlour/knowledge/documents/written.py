@@ -95,21 +95,24 @@ def create(
     if home is None and parent is not None:
         raise InvalidRequest("parent: only a project's document stands under another; name the project, too")
     told = {**(properties or {}), **_properties(tx, said.description, state)}
-    new = NewEntity(KIND, said.title, key, told, classification, home and home.handle)
+    new = NewEntity(KIND, said.title, key, told, classification, home.handle if home else None)
     record = entities.create(principal, tx, new, now, new_id, origin)
     if (there := store.document_of_record(tx, record.id)) is not None:
         return catalogue.find(principal, tx, there, team_id)
     columns = _columns(said, record.classification, state, now)
+    fresh = new_id(now)
     document_id = store.add_document(
         tx,
         {
-            "id": new_id(now), "record_id": record.id, "project_id": home and home.id, "team_id": team_id,
+            "id": fresh, "record_id": record.id, "project_id": home.id if home else None, "team_id": team_id,
             "key": record.key, "is_context": is_context, **columns,
         },
     )  # fmt: skip
     if document_id is None:
         raise Conflict(f"there is a document {record.handle} already; choose another key")
     if home is not None:
+        if document_id != fresh:
+            _take_out(principal, tx, home.id, document_id)  # what was deleted with that key may have left its place
         _put(principal, tx, home, document_id, parent, position, team_id)
         edges.link(principal, tx, home.id, record.id, "contains", now, new_id)
     _index(principal, tx, Owner(document_id, record.id, team_id=team_id), said, record, now, new_id)
