@@ -36,6 +36,7 @@ from parlour.tenancy.sign_in import Credentials, SignIn
 from parlour.tenancy.visitor import Visitor
 from parlour.turns import events, read, redrive
 from tests.desk import Desk, WordEmbedder, says, searches
+from tests.integration.found_and_shown import found_and_shown
 from tests.integration.left_lying import work_left_lying
 from tests.integration.long_calls import long_calls
 
@@ -92,6 +93,7 @@ def play(desk: Desk) -> None:
     """The whole day."""
     administration(desk)
     configuration(desk)
+    found_and_shown(desk)
     conversation_on_whatsapp(desk)
     conversation_on_the_web(desk)
     a_turn_that_is_resumed(desk)

@@ -124,7 +124,8 @@ def _cards(found: Iterable[Mapping[str, Any]]) -> Group:
     """Each card in a few lines: how well it fits, what it is and of which record; where it stands; its words."""
     parts: list[RenderableType] = []
     for one in found:
-        of = f" of {one['handle']}" if one["handle"] else ""
+        named = one["document"] or one["handle"]
+        of = f" of {named}" if named else ""
         parts.append(
             Text.assemble(
                 (f"{one['score']:>4.0%}  ", "green"),

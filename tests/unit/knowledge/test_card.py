@@ -50,7 +50,7 @@ def test_a_file_of_no_record_leads_to_itself() -> None:
 def test_a_document_leads_to_its_heading_whatever_it_is_about() -> None:
     about = replace(RISK, document="main works/7", document_title="Main works contract")
     made = card(found("document_chunk", heading="14 > Liability & loss"), about, "crack", best=0.5)
-    assert made.title == "Main works contract"
+    assert (made.title, made.handle, made.document) == ("Main works contract", "risk/R-3", "document/main works/7")
     assert made.link == "#/records/document/main%20works%2F7?heading=14+%3E+Liability+%26+loss"
     alone = replace(about, type=None, type_name=None, key=None, name=None)
     made = card(found("document_chunk"), alone, "crack", best=0.5)

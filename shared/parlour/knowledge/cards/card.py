@@ -66,7 +66,8 @@ class Origin:
 @dataclass(frozen=True, slots=True)
 class Card:
     """One result for a reader. `score` compares with the best of the same search: 1 is the best, and nothing else is
-    said by it. `link` is the way inside the console; `default_link` the one that the record's type names, or None."""
+    said by it. `handle` is the record's, or else the document's; `document` the document's also when there is a record.
+    `link` is the way inside the console; `default_link` the one that the record's type names, or None."""
 
     kind: str
     badge: str
@@ -75,6 +76,7 @@ class Card:
     type_name: str | None
     name: str | None
     handle: str | None
+    document: str | None
     icon: str | None
     colour: str | None
     locator: str
@@ -98,6 +100,7 @@ def card(found: Found, origin: Origin, query: str, best: float) -> Card:
         type_name=origin.type_name or ("Document" if origin.document else None),
         name=origin.name,
         handle=origin.handle,
+        document=f"document/{origin.document}" if origin.document else None,
         icon=origin.icon,
         colour=origin.colour,
         locator="" if found.kind == "snapshot" else found.locator,
