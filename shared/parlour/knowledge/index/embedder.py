@@ -161,7 +161,7 @@ def _index_messages(work: Work) -> None:
     def index(tx: Transaction) -> None:
         said = store.unindexed(tx, _MESSAGES)
         rows = [(row_id, one, draft) for row_id, one in zip(ids, said, strict=False) if (draft := message_row(one))]
-        store.add_message_rows(tx, rows, now)
+        store.add_message_rows(tx, rows)
         store.note_indexed(tx, [one.id for one in said])
 
     work.services.database.run(work.principal, index)

@@ -75,11 +75,11 @@ SELECT m.id, m.session_id, COALESCE(NULLIF(s.title, ''), b.display_name) AS titl
    FOR UPDATE OF m SKIP LOCKED;
 
 -- name: add_message_row
--- The row of a message, once.
+-- The row of a message, once; as old as the message.
 INSERT INTO context_rows (tenant_id, id, session_id, message_id, kind, ordinal, title, content, content_hash,
                           classification, metadata, pending, created_at)
 VALUES (current_tenant(), %(id)s, %(session_id)s, %(message_id)s, %(kind)s, %(ordinal)s, %(title)s, %(content)s,
-        %(content_hash)s, %(classification)s, %(metadata)s, true, %(now)s)
+        %(content_hash)s, %(classification)s, %(metadata)s, true, %(at)s)
 ON CONFLICT (tenant_id, message_id) WHERE message_id IS NOT NULL DO NOTHING;
 
 -- name: note_indexed

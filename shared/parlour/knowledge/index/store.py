@@ -117,12 +117,12 @@ def unindexed(tx: Transaction, most: int) -> list[Said]:
     return tx.all(SQL["unindexed"], Said, most=most)
 
 
-def add_message_rows(tx: Transaction, rows: Sequence[tuple[UUID, Said, RowDraft]], now: datetime) -> None:
-    more = {"now": now}
+def add_message_rows(tx: Transaction, rows: Sequence[tuple[UUID, Said, RowDraft]]) -> None:
     tx.run_many(
         SQL["add_message_row"],
         [
-            _row(row_id, Owner(None, None), draft) | {"session_id": said.session_id, "message_id": said.id} | more
+            _row(row_id, Owner(None, None), draft)
+            | {"session_id": said.session_id, "message_id": said.id, "at": said.sent_at}
             for row_id, said, draft in rows
         ],
     )
