@@ -2,7 +2,7 @@
 
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -31,11 +31,12 @@ def cluster() -> Iterator[Cluster]:
 @contextmanager
 def database() -> Iterator[Database]:
     """An empty, migrated database, as the app role."""
-    with cluster() as running:
-        running.create("scratch")
-        running.migrate("scratch", datetime.now(UTC), PASSWORD)
-        opened = Database(connector(running.parameters("scratch", APP, PASSWORD)))
-        try:
-            yield opened
-        finally:
-            opened.close()
+    with cluster() as running, closing(opened(running)) as made:
+        yield made
+
+
+def opened(running: Cluster) -> Database:
+    """The database `scratch` of a cluster, new, empty and migrated, as the app role."""
+    running.create("scratch")
+    running.migrate("scratch", datetime.now(UTC), PASSWORD)
+    return Database(connector(running.parameters("scratch", APP, PASSWORD)))

@@ -28,7 +28,7 @@ one after it."""
 _SPEAKER = 0.3
 """What a turn gains when the question names who said it."""
 
-_NEIGHBOUR = 0.2
+_NEIGHBOUR = 0.3
 """The part of its score that a turn adds to the turns beside it."""
 
 _REPEATED = 0.7

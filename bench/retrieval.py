@@ -1,0 +1,144 @@
+"""How much of what answers a question is found: any corpus, taken in and searched by the product's own services.
+
+    python -m bench.retrieval --corpus C.jsonl --queries Q.jsonl [--json FILE]
+
+corpus   a line each: {"scope", "id", "kind": "message" | "chunk", "sent_at"?, "speaker"?, "title"?, "text"}; ids are
+         unique within a scope, messages without a time stand in the order in which they were said.
+queries  a line each: {"scope", "text", "previous": [what they asked before, oldest first], "relevant": [ids]}
+
+Everything runs on the embedded PostgreSQL as the app role, with MiniLM (int8, 384 dimensions) in this process. A
+scope is a tenant of its own: its chunks are documents, its messages one conversation; a query searches its scope and
+nothing else. One result is one row as search returns it, so that two pieces of one chunk are two results.
+
+recall_at             percent of a query's relevant ids among its first 5, 10, 20 results; the mean over queries.
+recall_within_tokens  the same for as many results as fit 500 ... 4,000 tokens (cl100k, the text as a model reads it).
+p50_ms, p95_ms        of a search for 20 results: embedding the question, and the one statement.
+
+Which halves of the public sets constants were chosen on: bench/corpora.py and docs/decisions/0025-search.md.
+"""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, zip_longest
+from pathlib import Path
+
+from rich.progress import Progress
+
+from bench import report
+from bench.corpora import Line, read_lines
+from bench.shelves import Shelf, fill
+from local import scratch
+from local.embeddings import MiniLmEmbedder
+from parlour.context import tokens
+from parlour.infra.postgres import Database
+from parlour.knowledge.index.embed import Embedder, Vector, embed_texts
+from parlour.knowledge.search.found import Found
+from parlour.knowledge.search.question import expand
+from parlour.knowledge.search.scope import Scope
+from parlour.knowledge.search.search import search
+
+PLACES = (5, 10, 20)
+BUDGETS = (500, 1_000, 2_000, 4_000)
+_LONG = 150
+"""Results that are looked at for the token budgets; of short messages 4,000 tokens hold more than a hundred."""
+
+
+@dataclass
+class Measured:
+    """Per query: the parts of its relevant ids that were found, and the milliseconds of its search."""
+
+    at: dict[int, list[float]] = field(default_factory=lambda: {place: [] for place in PLACES})
+    within: dict[int, list[float]] = field(default_factory=lambda: {budget: [] for budget in BUDGETS})
+    milliseconds: list[float] = field(default_factory=list)
+
+    def figures(self) -> dict[str, object]:
+        """What is printed and written."""
+        return {
+            "recall_at": {str(place): _percent(parts) for place, parts in self.at.items()},
+            "recall_within_tokens": {str(budget): _percent(parts) for budget, parts in self.within.items()},
+            "p50_ms": round(report.percentile(self.milliseconds, 50), 2),
+            "p95_ms": round(report.percentile(self.milliseconds, 95), 2),
+            "queries": len(self.milliseconds),
+        }
+
+
+def main() -> None:
+    parser = report.parser(__doc__ or "")
+    parser.add_argument("--corpus", type=Path, required=True)
+    parser.add_argument("--queries", type=Path, required=True)
+    chosen = parser.parse_args()
+    corpus, queries = list(read_lines(chosen.corpus)), list(read_lines(chosen.queries))
+    embedder = MiniLmEmbedder(threads=2)
+    with scratch.cluster() as cluster, Progress() as progress:
+        database = scratch.opened(cluster)
+        task = progress.add_task("Taking in", total=len(corpus))
+        shelves = fill(database, embedder, corpus, lambda done: progress.update(task, completed=done))
+        with cluster.superuser("scratch") as owner:
+            owner.execute("VACUUM ANALYZE")
+        task = progress.add_task("Searching", total=len(queries))
+        measured = Measured()
+        for query in queries:
+            measure(database, embedder, shelves[query["scope"]], query, measured)
+            progress.advance(task)
+    figures = measured.figures()
+    _show(figures)
+    report.write(chosen.json, figures)
+
+
+def measure(database: Database, embedder: Embedder, shelf: Shelf, query: Line, measured: Measured) -> None:
+    """Ask one question, and note how much of what answers it came back."""
+    begun = time.perf_counter()
+    short = ask(database, embedder, shelf, query, max(PLACES))
+    measured.milliseconds.append((time.perf_counter() - begun) * 1000)
+    wanted = set(query["relevant"])
+    found = [shelf.line_of(row) for row in short]
+    for place, parts in measured.at.items():
+        parts.append(len(wanted.intersection(found[:place])) / len(wanted))
+    long = ask(database, embedder, shelf, query, _LONG)
+    for budget, parts in measured.within.items():
+        parts.append(len(wanted.intersection(map(shelf.line_of, _fitting(long, budget)))) / len(wanted))
+
+
+def ask(database: Database, embedder: Embedder, shelf: Shelf, query: Line, most: int) -> list[Found]:
+    """The results of a question. A scope with chunks and messages is two searches, one result of each in turn."""
+    text, previous = query["text"], query.get("previous") or []
+    expanded = expand(text, previous)
+    vectors = embed_texts(embedder, [expanded, text])
+    vector, alone = (Vector(vectors.space, vectors.by_text[words]) for words in (expanded, text))
+
+    def look(scope: Scope) -> list[Found]:
+        with database.transaction(shelf.principal) as tx:
+            return search(
+                shelf.principal, tx, query=text, vector=vector, alone=alone, scope=scope, previous=previous, most=most
+            )
+
+    found = [look(scope) for scope in shelf.scopes]
+    return [row for row in chain.from_iterable(zip_longest(*found)) if row is not None][:most]
+
+
+def _fitting(rows: Sequence[Found], budget: int) -> Iterator[Found]:
+    """The first rows that together fit the budget."""
+    for row in rows:
+        budget -= tokens.count(row.content, 1.0)
+        if budget < 0:
+            return
+        yield row
+
+
+def _percent(parts: Sequence[float]) -> float:
+    return round(100 * sum(parts) / len(parts), 1)
+
+
+def _show(figures: Mapping[str, object]) -> None:
+    rows: list[dict[str, report.Cell]] = []
+    for name, value in figures.items():
+        if isinstance(value, dict):
+            rows += [{"what": f"{name} {place}", "value": part} for place, part in value.items()]
+        elif isinstance(value, int | float):
+            rows.append({"what": name, "value": value})
+    report.show("Retrieval", rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,172 @@
+"""A corpus taken in by the product's own ways, a tenant for each of its scopes: what `bench.retrieval` searches.
+
+A chunk becomes a document, cut and led as documents are; a message one of a conversation, with the row and the vector
+that the embedder gives it.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import batched, chain
+from typing import Any
+from uuid import UUID
+
+from parlour.infra.ids import uuid7
+from parlour.infra.postgres import Database, Transaction
+from parlour.infra.queries import Query
+from parlour.knowledge.documents.documents import DocumentDraft, prepare_documents, write_documents
+from parlour.knowledge.index import store
+from parlour.knowledge.index.embed import Embedder, embed_texts, space
+from parlour.knowledge.index.said import Said, spoken_row
+from parlour.knowledge.search.found import Found
+from parlour.knowledge.search.search import EVERYWHERE, Scope
+from parlour.principal import Principal
+from parlour.tenancy import roles, tenants
+
+_DOCUMENTS, _MESSAGES, _ROWS = 200, 200, 64
+_TITLE = "Conversation"
+
+type Line = Mapping[str, Any]
+
+
+@dataclass
+class Shelf:
+    """One scope of the corpus: its tenant, where to search in it, and which line a row is from."""
+
+    principal: Principal
+    session_id: UUID
+    scopes: list[Scope] = field(default_factory=list)
+    lines: dict[UUID, str] = field(default_factory=dict)
+
+    def line_of(self, row: Found) -> str:
+        """The id of the corpus line that a found row was made of."""
+        return self.lines[row.message_id] if row.message_id else str(row.document_key)
+
+
+def fill(
+    database: Database, embedder: Embedder, lines: Sequence[Line], tell: Callable[[int], None]
+) -> dict[str, Shelf]:
+    """Take the lines in, each scope by time and otherwise in the order given; `tell` hears how many are done."""
+    by_scope: dict[str, list[Line]] = defaultdict(list)
+    for line in lines:
+        by_scope[line["scope"]].append(line)
+    done = 0
+    shelves: dict[str, Shelf] = {}
+    for number, (scope, own) in enumerate(by_scope.items()):
+        shelf = shelves[scope] = _open(database, number)
+        chunks = [line for line in own if line["kind"] == "chunk"]
+        messages = _by_time([line for line in own if line["kind"] == "message"])
+        for step in chain(
+            _documents(database, embedder, shelf, chunks), _messages(database, embedder, shelf, messages)
+        ):
+            done += step
+            tell(done)
+    return shelves
+
+
+def _open(database: Database, number: int) -> Shelf:
+    """A new tenant with one conversation."""
+    now = datetime.now(UTC)
+    operator = roles.operator(uuid7(now))
+    session_id = uuid7(now)
+    with database.transaction(operator) as tx:
+        tenants.create(
+            operator, tx, slug=f"shelf-{number}", display_name="Shelf", settings={}, now=now, new_id=uuid7
+        )  # fmt: skip
+        tx.run(_SESSION, id=session_id, now=now)
+    return Shelf(operator, session_id)
+
+
+def _documents(database: Database, embedder: Embedder, shelf: Shelf, lines: Sequence[Line]) -> Iterator[int]:
+    if lines:
+        shelf.scopes.append(EVERYWHERE)
+    for batch in batched(lines, _DOCUMENTS, strict=False):
+        drafts = [DocumentDraft(line["id"], line.get("title") or "", line["text"]) for line in batch]
+        with database.transaction(shelf.principal) as tx:
+            plan = prepare_documents(tx, drafts, space(embedder))
+        vectors = embed_texts(embedder, plan.texts)
+        with database.transaction(shelf.principal) as tx:
+            write_documents(shelf.principal, tx, plan, vectors, datetime.now(UTC), uuid7)
+        yield len(batch)
+
+
+def _messages(database: Database, embedder: Embedder, shelf: Shelf, lines: Sequence[Line]) -> Iterator[int]:
+    if lines:
+        shelf.scopes.append(Scope(session_id=shelf.session_id))
+    for batch in batched(lines, _MESSAGES, strict=False):
+        with database.transaction(shelf.principal) as tx:
+            for line in batch:
+                message_id = _say(tx, shelf, line)
+                shelf.lines[message_id] = line["id"]
+        while _embed(database, embedder, shelf.principal):
+            pass
+        yield len(batch)
+
+
+def _say(tx: Transaction, shelf: Shelf, line: Line) -> UUID:
+    """A message and its row, which waits for its vector; without a time of its own it is dated nowhere."""
+    now = datetime.now(UTC)
+    sent_at = _time(line["sent_at"]) if line.get("sent_at") else None
+    speaker = line.get("speaker") or ""
+    message_id = uuid7(now)
+    tx.run(_MESSAGE, id=message_id, session_id=shelf.session_id, body=line["text"], sent_at=sent_at or now, now=now)
+    said = Said(message_id, shelf.session_id, _TITLE, speaker, line["text"], sent_at or now, 0, is_speech=True)
+    store.add_message_rows(tx, [(uuid7(now), said, spoken_row(line["text"], _TITLE, speaker, sent_at))])
+    return message_id
+
+
+def _by_time(lines: Sequence[Line]) -> Sequence[Line]:
+    dated = all(line.get("sent_at") for line in lines)
+    return sorted(lines, key=lambda line: _time(line["sent_at"])) if dated else lines
+
+
+def _time(text: str) -> datetime:
+    time = datetime.fromisoformat(text)
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
+
+
+def _embed(database: Database, embedder: Embedder, principal: Principal) -> int:
+    """One of the embedder's batches; how many rows were in it."""
+    with database.transaction(principal) as tx:
+        rows = store.pending_rows(tx, _ROWS)
+    vectors = embed_texts(embedder, [row.content for row in rows])
+    with database.transaction(principal) as tx:
+        store.keep_vectors(tx, vectors.space, {row.id: vectors.by_text[row.content] for row in rows})
+    return len(rows)
+
+
+_SESSION = Query(
+    "bench.session",
+    "A conversation and what it hangs on.",
+    """
+WITH h AS (
+    INSERT INTO humans (tenant_id, id, slug, display_name, created_at, updated_at)
+    VALUES (current_tenant(), %(id)s, 'h', 'H', %(now)s, %(now)s)
+), t AS (
+    INSERT INTO teams (tenant_id, id, slug, display_name, created_at, updated_at)
+    VALUES (current_tenant(), %(id)s, 't', 'T', %(now)s, %(now)s)
+), a AS (
+    INSERT INTO agents (tenant_id, id, slug, display_name, created_at, updated_at)
+    VALUES (current_tenant(), %(id)s, 'a', 'A', %(now)s, %(now)s)
+), b AS (
+    INSERT INTO bindings (tenant_id, id, slug, display_name, human_id, team_id, agent_id, created_at, updated_at)
+    VALUES (current_tenant(), %(id)s, 'b', 'B', %(id)s, %(id)s, %(id)s, %(now)s, %(now)s)
+), u AS (
+    INSERT INTO users (tenant_id, id, created_at) VALUES (current_tenant(), %(id)s, %(now)s)
+)
+INSERT INTO sessions (tenant_id, id, user_id, binding_id, channel, created_at, last_active_at)
+VALUES (current_tenant(), %(id)s, %(id)s, %(id)s, 'web', %(now)s, %(now)s)
+""",
+)
+
+_MESSAGE = Query(
+    "bench.message",
+    "A message that has its row.",
+    """
+INSERT INTO messages (tenant_id, id, session_id, binding_id, direction, state, channel, kind, body, sent_at,
+                      received_at, indexed)
+VALUES (current_tenant(), %(id)s, %(session_id)s, %(session_id)s, 'inbound', 'answered', 'web', 'text', %(body)s,
+        %(sent_at)s, %(now)s, true)
+""",
+)
