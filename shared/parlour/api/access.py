@@ -10,8 +10,10 @@ from uuid import UUID
 from fastapi import Depends, Request
 
 from parlour.api.services import Services
-from parlour.infra.errors import Forbidden, NotFound
+from parlour.infra import log
+from parlour.infra.errors import Forbidden, NotFound, QueueUnavailable
 from parlour.infra.postgres import Transaction
+from parlour.knowledge.index import pending
 from parlour.principal import Principal
 from parlour.tenancy import people, roles
 from parlour.tenancy.sign_in import Credentials, SignedIn
@@ -34,6 +36,14 @@ class Caller:
         """A transaction as the caller's tenant, on a database of its own."""
         with self.services.connections.rent() as database, database.transaction(self.principal) as tx:
             yield tx
+
+    def embed_soon(self) -> None:
+        """Have what was just committed get its vectors. It is found by its words already; should the queue be away,
+        the sweep sees to it."""
+        try:
+            pending.nudge(self.services.embedding, self.principal.tenant_id)
+        except QueueUnavailable as problem:
+            log.error("embedding_not_woken", problem)
 
     def check_token(self, session_id: UUID) -> None:
         """A visitor's token is good for the session it was issued with; NotFound for any other."""
@@ -80,6 +90,19 @@ def viewer(calling: AnyCaller) -> Caller:
     return calling
 
 
+def reader(calling: AnyCaller) -> Caller:
+    """A caller who may read the tenant's records: a viewer, or an editor, who could not change what they do not see."""
+    if not calling.principal.has("editor"):
+        roles.require(calling.principal, "viewer")
+    return calling
+
+
+def editor(calling: AnyCaller) -> Caller:
+    """A caller who may write records, documents and files."""
+    roles.require(calling.principal, "editor")
+    return calling
+
+
 def admin(calling: AnyCaller) -> Caller:
     """A caller who may change the tenant's configuration."""
     roles.require(calling.principal, "admin")
@@ -96,4 +119,6 @@ def operated(found: AnyServices, given: GivenCredentials) -> Services:
 
 Operated = Annotated[Services, Depends(operated)]
 Viewer = Annotated[Caller, Depends(viewer)]
+Reader = Annotated[Caller, Depends(reader)]
+Editor = Annotated[Caller, Depends(editor)]
 Admin = Annotated[Caller, Depends(admin)]

@@ -9,6 +9,8 @@ from parlour.api.routes import (
     configuration,
     console,
     costs,
+    documents,
+    entities,
     links,
     operations,
     people,
@@ -35,6 +37,8 @@ def create_app(services: Services) -> FastAPI:
     app.add_middleware(Edge)
     for topic in (
         sessions,
+        entities,
+        documents,
         links,
         turns,
         tool_results,

@@ -36,7 +36,8 @@ def test_a_new_record_is_searchable_at_once_and_has_a_vector_to_come(desk: Recor
     (delta, snapshot) = desk.rows_of(made)
     assert (snapshot.kind, snapshot.content) == ("snapshot", "Crane not free (Risk)\nstate: open\nseverity: high")
     assert delta.content == "[2026-03-02 09:30] Crane not free (Risk): created, by a member"
-    assert snapshot.pending and delta.pending
+    assert snapshot.pending
+    assert delta.pending
     with desk.transaction() as tx:
         assert work_due.find(tx, "embedding", desk.principal.tenant_id)
 

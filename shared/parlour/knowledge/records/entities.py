@@ -177,8 +177,8 @@ def browse(
         tx,
         type=kind.key if kind else None,
         project_id=_project_of(principal, tx, project).id if project else None,
-        where={name: str(value) for name, value in (where or {}).items()},
-        text=text.replace("\0", "").strip(),
+        where={_storable(name): _storable(value) for name, value in (where or {}).items()},
+        text=_storable(text).strip(),
         after_at=after_at,
         after_handle=after_handle,
         clearance=principal.clearance,
@@ -195,6 +195,10 @@ def find_entities(tx: Transaction, keys: Sequence[EntityKey]) -> dict[EntityKey,
     if missing := [str(key) for key in wanted if key not in ids]:
         raise InvalidRequest(f"there is no entity {missing[0]}; write it first, or correct the name")
     return ids
+
+
+def _storable(text: str) -> str:
+    return text.replace("\0", "").encode("utf-8", "ignore").decode()
 
 
 def _made_before(principal: Principal, tx: Transaction, origin: str) -> Entity | None:

@@ -19,6 +19,7 @@ _SYSTEM = frozenset({"id", "key", "version"})
 _SYSTEM_FAMILIES = ("pulse_", "stale_", "created_", "updated_")
 _LONGEST_TEXT = 20_000
 _LARGEST = 64_000
+_LARGEST_NUMBER = 10**18
 _MOST_SOURCES = 20
 _SOURCE_FIELDS = frozenset({"title", "locator", "page"})
 
@@ -78,8 +79,8 @@ def _problem(defined: JsonObject, name: str, value: Json) -> str | None:
         return f"is not a property of this kind{meant(name, defined)} ({_all(defined)})"
     if value is None:
         return None
-    if isinstance(value, str) and ("\0" in value or len(value) > _LONGEST_TEXT):
-        return f"must be at most {_LONGEST_TEXT:,} characters, without NUL"
+    if isinstance(value, str) and not _is_text(value):
+        return f"must be at most {_LONGEST_TEXT:,} characters, without NUL or half characters"
     return misfit(str(known.get("type", "text")), choices_of(known), value)
 
 
@@ -101,11 +102,19 @@ def _bad_sources(value: Json) -> str | None:
 def _is_source(value: Json) -> bool:
     if not isinstance(value, dict) or not value.get("title") or value.keys() - _SOURCE_FIELDS:
         return False
-    return all(isinstance(part, int) or (isinstance(part, str) and "\0" not in part) for part in value.values())
+    return all(isinstance(part, int) or (isinstance(part, str) and _is_text(part)) for part in value.values())
+
+
+def _is_text(value: str) -> bool:
+    """Whether the database can hold it: no NUL, no half of a surrogate pair."""
+    halves = any(0xD800 <= ord(character) < 0xE000 for character in value)
+    return len(value) <= _LONGEST_TEXT and "\0" not in value and not halves
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return False
+    return math.isfinite(value) and abs(value) <= _LARGEST_NUMBER
 
 
 def _is_date(value: object) -> bool:

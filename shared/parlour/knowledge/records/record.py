@@ -131,7 +131,7 @@ def check_key(key: str) -> str:
 
 def check_name(name: str) -> str:
     """A record's name on one line; InvalidRequest when it is empty or too long."""
-    line = " ".join(name.replace("\0", "").split())
+    line = " ".join(name.encode("utf-8", "ignore").decode().replace("\0", "").split())
     if not 0 < len(line) <= _LONGEST_NAME:
         raise InvalidRequest(f"name: say it in 1 to {_LONGEST_NAME} characters")
     return line

@@ -1,0 +1,135 @@
+"""Records as they go in and out as JSON. A record is named by its handle (`task/T-112`) or its id."""
+
+from datetime import datetime
+from typing import Annotated
+from uuid import UUID
+
+from pydantic import Field, JsonValue, StringConstraints
+
+from parlour.api.schemas import Asked, Clearance, PackText, RecordName, Told
+from parlour.knowledge.records.definition import Definition
+from parlour.knowledge.records.entities import Entity
+from parlour.principal import LEVELS
+
+Kind = Annotated[PackText, StringConstraints(min_length=1, max_length=100)]
+Name = Annotated[PackText, StringConstraints(min_length=1, max_length=300)]
+Key = Annotated[PackText, StringConstraints(max_length=100)]
+Properties = Annotated[dict[PackText, JsonValue], Field(max_length=200)]
+Relation = Annotated[PackText, StringConstraints(min_length=1, max_length=63)]
+Words = Annotated[PackText, StringConstraints(max_length=100_000)]
+
+
+class NewRecord(Asked):
+    """A record to make.
+
+    key             unique among its kind; left out, it is made from the name.
+    classification  0 to 3; left out, what its kind says or its project has, whichever is higher.
+    words           of a project: what it is for, in the words of whoever asks for it; its context document says them.
+    """
+
+    type: Kind
+    name: Name
+    key: Key = ""
+    properties: Properties = Field(default_factory=dict)
+    classification: Clearance | None = None
+    project: RecordName | None = None
+    words: Words = ""
+
+
+class RecordChange(Asked):
+    """What to change; what is left out stays, a property set to null is taken away, and so is `project`.
+
+    version  the one that was read; refused when the record is at another by now. If-Match says the same.
+    """
+
+    name: Name | None = None
+    properties: Properties = Field(default_factory=dict)
+    classification: Clearance | None = None
+    project: RecordName | None = None
+    version: Annotated[int, Field(ge=1)] | None = None
+
+
+class RecordShown(Told):
+    """A record; `link` is where people look at it."""
+
+    id: UUID
+    handle: str
+    type: str
+    type_name: str
+    key: str
+    name: str
+    properties: dict[str, JsonValue]
+    classification: int
+    project: str | None
+    version: int
+    created_at: datetime
+    updated_at: datetime
+    created_by: str
+    updated_by: str
+    stale_since: datetime | None
+    stale_causes: list[str]
+    link: str
+
+    @classmethod
+    def of(cls, entity: Entity, kind: Definition) -> "RecordShown":
+        """With the link that its kind gives it."""
+        told = {name: getattr(entity, name) for name in cls.model_fields if name != "link"}
+        return cls(**told, link=kind.link_to(entity.key))
+
+
+class RecordsPage(Told):
+    """Some records; `next_cursor` reads on, "" when these are the last."""
+
+    entities: list[RecordShown]
+    next_cursor: str
+
+
+class KindShown(Told):
+    """A kind of record: its properties, and how its records are shown."""
+
+    key: str
+    name: str
+    properties: dict[str, JsonValue]
+    icon: str
+    colour: str
+    pulse: bool
+    context: bool
+    classification: str
+    chat_visibility: str
+    chat_agent: str
+    version: int
+
+    @classmethod
+    def of(cls, kind: Definition) -> "KindShown":
+        """As its settings have it."""
+        settings = kind.settings
+        return cls(
+            key=kind.key,
+            name=kind.display_name,
+            properties=kind.properties,
+            icon=settings.icon,
+            colour=settings.colour,
+            pulse=settings.pulse,
+            context=settings.context,
+            classification=LEVELS[settings.classification],
+            chat_visibility=settings.chat_visibility,
+            chat_agent=settings.chat_agent,
+            version=kind.version,
+        )
+
+
+class NewLink(Asked):
+    """Two records to link: `source` relation `target`, as in "task/T-1 depends_on task/T-2"."""
+
+    source: RecordName
+    target: RecordName
+    relation: Relation
+
+
+class LinkShown(Told):
+    """A link, by the handles of its ends; `is_new`: it was not there before."""
+
+    source: str
+    target: str
+    relation: str
+    is_new: bool
