@@ -2,18 +2,26 @@
 
 from dataclasses import replace
 
-from parlour.knowledge.tools.search_knowledge import SEARCH_KNOWLEDGE
+from parlour.knowledge.tools.kit import TOOLS
 from parlour.packs.format import Pack, Tool
 from parlour.tools import definition
 
-_TOOLS = (SEARCH_KNOWLEDGE,)
+ENDPOINTS = frozenset(tool.endpoint for tool in TOOLS)
+"""What a pack's own tools may name as their endpoint."""
 
 
 def added(pack: Pack) -> Pack:
     """The pack with the definitions of the built-in tools that its agents name and it does not define itself."""
     named = {name for agent in pack.agents.values() for name in agent.tools} - pack.tools.keys()
-    return replace(pack, tools={**pack.tools, **{tool.name: _part(tool) for tool in _TOOLS if tool.name in named}})
+    return replace(pack, tools={**pack.tools, **{tool.name: _part(tool) for tool in TOOLS if tool.name in named}})
 
 
 def _part(tool: definition.Tool) -> Tool:
-    return Tool(description=tool.description, schema=tool.schema, endpoint=tool.endpoint, idempotent=tool.idempotent)
+    return Tool(
+        description=tool.description,
+        schema=tool.schema,
+        endpoint=tool.endpoint,
+        writes=tool.writes,
+        idempotent=tool.idempotent,
+        lookup=tool.lookup,
+    )

@@ -3,17 +3,15 @@
 from collections.abc import Collection, Mapping
 
 from parlour.infra.errors import InvalidPack, PackProblem
-from parlour.packs import agree, reading
+from parlour.packs import agree, built_in, reading
 from parlour.packs.format import Agent, Binding, EntityType, Human, Pack, Record, Team, Tool
 from parlour.packs.reading import Reading
 
-BUILT_IN = frozenset({"python:search_knowledge"})
-"""The endpoints that a tool of a pack may name; an agent may name a built-in tool without more ado."""
 
-
-def validate(files: Mapping[str, str], endpoints: Collection[str] = BUILT_IN) -> Pack:
+def validate(files: Mapping[str, str], endpoints: Collection[str] = built_in.ENDPOINTS) -> Pack:
     """The pack that `files` (path below the pack's folder, with /, -> text) describe.
 
+    An agent may name a built-in tool without more ado, and a tool of the pack's own may have one's endpoint.
     Raises InvalidPack with all that is wrong at once, in the order of files and lines: YAML that cannot be
     read, unknown fields and the nearest right one, names that lead nowhere and those that would.
     """

@@ -1,4 +1,4 @@
-"""The tools that this room gives to models."""
+"""The search that models call: numbered documents, within whatever scope the conversation is about."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -8,54 +8,31 @@ from parlour.infra import log
 from parlour.infra.errors import InvalidArguments, ProviderRejected, ProviderUnavailable
 from parlour.infra.jsonable import Json, JsonObject
 from parlour.infra.postgres import Transaction
-from parlour.knowledge.index.embed import Embedder, Vector, embed_question
+from parlour.knowledge.index.embed import Embedder, Vector, embed_texts
+from parlour.knowledge.records import entities, registry
+from parlour.knowledge.records.entities import Entity
+from parlour.knowledge.records.record import PROJECT
 from parlour.knowledge.search.found import Found
-from parlour.knowledge.search.search import search
+from parlour.knowledge.search.question import expand
+from parlour.knowledge.search.search import EVERYWHERE, Scope, search
 from parlour.knowledge.search.sources import number_rows
-from parlour.tools.definition import BUILT_IN, Tool
+from parlour.knowledge.tools.asked import find, told, word
+from parlour.knowledge.tools.definitions import SEARCH_KNOWLEDGE
+from parlour.models.words import content_words, vocabulary
 from parlour.tools.run import Builtin, ToolContext
 
-_DEFAULT_LIMIT = 6
-_HIGHEST_LIMIT = 10
-"""Ten pieces of 900 characters are about 2,300 tokens: what a turn's tool results may take."""
+__all__ = ["SEARCH_KNOWLEDGE", "search_knowledge"]
 
-_ALIKE = 0.9
-"""Two texts that share this part of their words say the same; the better placed one stays."""
+_DEFAULT_LIMIT = 6
+
+_POINTERS = vocabulary("it its that this they them their those these he she him his her same one ones former latter")
+_GOES_ON = re.compile(r"(?:and|but|or|then|also|what about|how about)\b", re.IGNORECASE)
 
 _NOTHING = "Nothing was found. Search again with other words, or say that the documents do not tell."
+_NOTHING_HERE = "Nothing was found in this scope. Search the workspace, or with other words."
 
-SEARCH_KNOWLEDGE = Tool(
-    name="search_knowledge",
-    description=(
-        "Search the documents and records you have been given: contracts, reports, e-mails, records of the business. "
-        "Use it before answering any question of fact about them, and again with other words when the first results "
-        "do not answer. It returns numbered documents; cite what you use as [n] with the document's number. "
-        "Ask one thing per search, with the names, numbers and terms that the answer is likely to contain."
-    ),
-    schema={
-        "type": "object",
-        "properties": {
-            "query": {
-                "type": "string",
-                "minLength": 1,
-                "maxLength": 1000,
-                "description": "What to look for, understandable by itself: no 'it' or 'that' from the conversation.",
-            },
-            "limit": {
-                "type": "integer",
-                "minimum": 1,
-                "maximum": _HIGHEST_LIMIT,
-                "default": _DEFAULT_LIMIT,
-                "description": "How many documents to return.",
-            },
-        },
-        "required": ["query"],
-        "additionalProperties": False,
-    },
-    endpoint=f"{BUILT_IN}search_knowledge",
-    idempotent=True,
-)
-"""The definition that a pack gets when it only names the tool."""
+_NOBODYS = UUID(int=0)
+"""The id of no type: of a kind that everybody has and the tenant does not use yet, there is nothing to find."""
 
 
 def search_knowledge(embedder: Embedder) -> Builtin:
@@ -63,51 +40,109 @@ def search_knowledge(embedder: Embedder) -> Builtin:
 
     def run(context: ToolContext, arguments: JsonObject) -> JsonObject:
         query, limit = _read(arguments)
-        vector = _embed(embedder, query, context)
+        previous = _unsaid(query, context.asked)
+        wanted = expand(query, previous)
+        vectors = _embed(embedder, list(dict.fromkeys([wanted, query])), context)
 
         def look(tx: Transaction) -> tuple[list[Found], Mapping[UUID, int]]:
-            found = _different(search(context.principal, tx, query=query, vector=vector, most=2 * limit))[:limit]
+            scope = _scope(context, tx, arguments)
+            found = search(
+                context.principal, tx, query=query, vector=vectors.get(wanted), alone=vectors.get(query), scope=scope,
+                previous=previous, most=limit, team_id=context.team_id,
+            )  # fmt: skip
             return found, number_rows(tx, context.session_id, found, context.fence)
 
-        rows, numbers = context.database.run(context.principal, look)
+        with told():
+            rows, numbers = context.database.run(context.principal, look)
         documents: list[Json] = [_document(numbers[row.row_id], row) for row in rows]
-        return {"documents": documents} if documents else {"documents": [], "hint": _NOTHING}
+        found: JsonObject = {"documents": documents}
+        if not documents:
+            found["hint"] = _NOTHING_HERE if _named(arguments) != ("workspace", "") else _NOTHING
+        return {**found, "searched_for": wanted} if wanted != query else found
 
     return run
 
 
 def _read(arguments: JsonObject) -> tuple[str, int]:
     """Query and limit; what a database cannot store is taken out of the query."""
-    query = str(arguments["query"]).replace("\x00", " ").encode("utf-8", "replace").decode().strip()
+    query = word(arguments, "query")
     if not query:
         raise InvalidArguments("query: say what to look for, in words")
     limit = arguments.get("limit", _DEFAULT_LIMIT)
     return query, int(limit) if isinstance(limit, int | float) else _DEFAULT_LIMIT
 
 
-def _embed(embedder: Embedder, query: str, context: ToolContext) -> Vector | None:
-    """The question's vector, or None: words alone find less, and more than an error does."""
+def _unsaid(query: str, asked: Sequence[str]) -> Sequence[str]:
+    """What the user wrote last, when the query leans on it: it points there, goes on from there, or names next to
+    nothing."""
+    words = {one.casefold() for one in re.findall(r"\w+", query)}
+    is_vague = not _POINTERS.isdisjoint(words) or _GOES_ON.match(query) or len(content_words(query)) < 2
+    said = "\n".join(one.strip() for one in asked if one.strip() and one.strip() != query)
+    return [said] if is_vague and said else []
+
+
+def _embed(embedder: Embedder, texts: list[str], context: ToolContext) -> Mapping[str, Vector]:
+    """The vectors of the question in its wordings; none when the service is away: words alone find less, and more
+    than an error does."""
     try:
-        return embed_question(embedder, query)
+        vectors = embed_texts(embedder, texts)
     except (ProviderUnavailable, ProviderRejected) as error:
         log.error("embedding_unavailable", error, turn_id=context.turn_id)
         log.count("EmbeddingUnavailable")
-        return None
+        return {}
+    return {text: Vector(vectors.space, vectors.by_text[text]) for text in texts}
 
 
-def _different(rows: Sequence[Found]) -> list[Found]:
-    """The rows without those that repeat a better one almost word for word."""
-    kept: list[tuple[Found, frozenset[str]]] = []
-    for row in rows:
-        words = frozenset(re.findall(r"\w+", row.body.casefold()))
-        if not any(_overlap(words, others) >= _ALIKE for _, others in kept):
-            kept.append((row, words))
-    return [row for row, _ in kept]
+def _named(arguments: JsonObject) -> tuple[str, str]:
+    """The scope and what it is of. A handle alone means the record, a bare word the type."""
+    scope, of = word(arguments, "scope"), word(arguments, "of")
+    if scope or not of:
+        return scope or "workspace", of
+    if "/" not in of:
+        return "type", of
+    return ("project" if of.startswith(f"{PROJECT}/") else "record"), of
 
 
-def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
-    return len(one & other) / (len(one | other) or 1)
+def _scope(context: ToolContext, tx: Transaction, arguments: JsonObject) -> Scope:
+    """Where to look; InvalidArguments says what is missing, and what there is."""
+    match _named(arguments):
+        case "conversation", _:
+            return Scope(session_id=context.session_id)
+        case "type", of:
+            return Scope(type_id=registry.definition(tx, of or _about(context, tx, "type").type).id or _NOBODYS)
+        case "record", of:
+            return Scope(entity_id=_record(context, tx, of, "record").id)
+        case "project", of:
+            return Scope(project_id=_project(context, tx, of))
+    return EVERYWHERE
+
+
+def _record(context: ToolContext, tx: Transaction, of: str, scope: str) -> Entity:
+    return find(context.principal, tx, [of], "of")[0] if of else _about(context, tx, scope)
+
+
+def _project(context: ToolContext, tx: Transaction, of: str) -> UUID:
+    record = _record(context, tx, of if not of or "/" in of else f"{PROJECT}/{of}", PROJECT)
+    if record.type == PROJECT:
+        return record.id
+    if of or record.project_id is None:
+        raise InvalidArguments(f"of: {record.handle} is not a project; search the record, or give a project's handle")
+    return record.project_id
+
+
+def _about(context: ToolContext, tx: Transaction, scope: str) -> Entity:
+    """The record that the conversation is about."""
+    if context.entity_id is None:
+        example = "risk" if scope == "type" else f"{scope if scope == PROJECT else 'task'}/..."
+        raise InvalidArguments(f"of: this conversation is about no record; say which {scope}, like {example}")
+    return entities.read(context.principal, tx, context.entity_id)
 
 
 def _document(number: int, row: Found) -> JsonObject:
-    return {"document": number, "title": row.title, "metadata": row.about, "contents": row.body}
+    """A numbered document, with the handles under which more of it can be read."""
+    told: JsonObject = {"document": number, "title": row.title, "metadata": row.about, "contents": row.body}
+    if row.document_key:
+        told["read"] = f"document/{row.document_key}"
+    if row.entity_type and row.entity_key:
+        told["record"] = f"{row.entity_type}/{row.entity_key}"
+    return told

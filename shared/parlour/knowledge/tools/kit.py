@@ -1,0 +1,60 @@
+"""Every tool that this room gives to models: what they are told of each, and what is behind it."""
+
+from collections.abc import Callable, Mapping
+from uuid import UUID
+
+from parlour.infra.jsonable import JsonObject
+from parlour.infra.postgres import Database
+from parlour.infra.queues import Delays
+from parlour.knowledge.index.embed import Embedder
+from parlour.knowledge.tools.definitions import (
+    CREATE_ENTITY,
+    GET_ENTITY,
+    LINK_ENTITIES,
+    LIST_ENTITIES,
+    RECORD_TOOLS,
+    SEARCH_KNOWLEDGE,
+    UPDATE_ENTITY,
+)
+from parlour.knowledge.tools.documents import DOCUMENT_TOOLS, document_tools
+from parlour.knowledge.tools.get_linked_entities import GET_LINKED_ENTITIES, get_linked_entities
+from parlour.knowledge.tools.records import get_entity, list_entities
+from parlour.knowledge.tools.search_knowledge import search_knowledge
+from parlour.knowledge.tools.writing import create_entity, link_entities, look_up_created, update_entity
+from parlour.tools.run import Builtin, BuiltinLookup, ToolContext
+
+TOOLS = (*RECORD_TOOLS, GET_LINKED_ENTITIES, *DOCUMENT_TOOLS)
+"""Their definitions."""
+
+LOOKUPS: Mapping[str, BuiltinLookup] = {CREATE_ENTITY.name: look_up_created}
+"""What tells what became of a call, by the tool's name."""
+
+type EmbedderOf = Callable[[Database, UUID], Embedder]
+"""What a tenant's questions are embedded with."""
+
+
+def builtins(embedder_of: EmbedderOf, embedding: Delays) -> dict[str, Builtin]:
+    """What is behind each of TOOLS, by name. `embedding`: how what was written gets its vectors."""
+    return {
+        **{tool.name: _as_embedded(_document_tool(tool.name), embedder_of) for tool in DOCUMENT_TOOLS},
+        LIST_ENTITIES.name: list_entities,
+        GET_ENTITY.name: get_entity,
+        CREATE_ENTITY.name: create_entity(embedding),
+        UPDATE_ENTITY.name: update_entity(embedding),
+        LINK_ENTITIES.name: link_entities(embedding),
+        GET_LINKED_ENTITIES.name: get_linked_entities,
+        SEARCH_KNOWLEDGE.name: _as_embedded(search_knowledge, embedder_of),
+    }
+
+
+def _document_tool(name: str) -> Callable[[Embedder], Builtin]:
+    return lambda embedder: document_tools(embedder)[name]
+
+
+def _as_embedded(make: Callable[[Embedder], Builtin], embedder_of: EmbedderOf) -> Builtin:
+    """A tool that embeds its question, as its tenant's rows are embedded."""
+
+    def run(context: ToolContext, arguments: JsonObject) -> JsonObject:
+        return make(embedder_of(context.database, context.principal.tenant_id))(context, arguments)
+
+    return run
