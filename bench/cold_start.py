@@ -30,6 +30,7 @@ EVENTS = {
     "tool_dispatcher": "tool_dispatcher_call.json",
     "outbound": "outbound_reply.json",
     "embedder": "embedder_pending.json",
+    "ingest": "ingest_file.json",
     "sweep": "sweep_wakeup.json",
     "http_api": "http_api_health.json",
 }

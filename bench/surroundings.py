@@ -17,7 +17,7 @@ from local.state import FOLDER
 TOKEN = "development-token"
 """The webhook token that the sample events carry."""
 
-_QUEUES = ("intake", "turns_messaging", "turns_web", "tools", "outbox")
+_QUEUES = ("intake", "turns_messaging", "turns_web", "tools", "outbox", "ingest")
 _UNORDERED = ("wakeups", "embedding")
 _PASSWORD = "surroundings"
 
@@ -50,6 +50,7 @@ def _amazon(running: ExitStack, cluster: Cluster, name: str) -> dict[str, str]:
         "EMBEDDING_URL": endpoint,
         "PUBLIC_URL": endpoint,
         "MEDIA_BUCKET": _bucket(endpoint, f"{name}-media"),
+        "FILES_BUCKET": _bucket(endpoint, f"{name}-files"),
         **_queues(endpoint, name),
         **_secrets(endpoint, cluster, name),
     }

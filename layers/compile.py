@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from py_compile import PycInvalidationMode
 
-LAYERS = ("DependenciesLayer", "SharedLayer")
+LAYERS = ("DependenciesLayer", "SharedLayer", "ExtractionLayer")
 
 
 def compile_layers(build_folder: Path) -> bool:
-    """Compile both layers as `sam build` left them; False when a file of theirs is no Python."""
+    """Compile the layers as `sam build` left them; False when a file of theirs is no Python."""
     return all(
         compileall.compile_dir(
             build_folder / layer,

@@ -11,7 +11,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-DEPLOYED = ("functions", "shared", "layers/dependencies/requirements.txt", "template.yaml")
+DEPLOYED = (
+    "functions",
+    "shared",
+    "layers/dependencies/requirements.txt",
+    "layers/extraction/requirements.txt",
+    "template.yaml",
+)
 """Folders and files, from the root, that make up what is deployed."""
 
 

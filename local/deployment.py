@@ -24,6 +24,9 @@ ARCHITECTURES = ("arm64", "x86_64")
 STACK = "parlour"
 _BUCKET = "parlour-artifacts"
 _KEPT_BUILDS = 3
+_OF_ONE = {"ExtractionLayer": "ingest"}
+"""Layers that only one function has."""
+
 _BUILT_FROM = (*DEPLOYED, "layers/compile.py", "template.yaml", "requirements/sam.txt")
 
 
@@ -143,7 +146,8 @@ def resource(function: str) -> str:
 
 def code_of(built: Path, function: str) -> Code:
     """A function, by the name of its folder, as it was built."""
-    return Code(built.parent / resource(function), tuple(built.parent / layer / "python" for layer in LAYERS))
+    layers = [layer for layer in LAYERS if layer not in _OF_ONE or _OF_ONE[layer] == function]
+    return Code(built.parent / resource(function), tuple(built.parent / layer / "python" for layer in layers))
 
 
 def main() -> None:

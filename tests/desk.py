@@ -13,7 +13,7 @@ from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import Json, JsonObject
 from parlour.infra.postgres import Database
 from parlour.infra.queues import QueueMessage
-from parlour.knowledge.tools.search_knowledge import search_knowledge
+from parlour.knowledge.tools import kit
 from parlour.models.request import Completed, ModelRequest, Part, TextDelta, Usage
 from parlour.packs import folder
 from parlour.packs.apply import apply
@@ -136,8 +136,9 @@ class Desk:
     turns: Queue = field(default_factory=Queue)
     outbox: Queue = field(default_factory=Queue)
     tools: Queue = field(default_factory=Queue)
+    ingest: Queue = field(default_factory=Queue)
     embedding: Delayed = field(default_factory=Delayed)
-    builtins: dict[str, Builtin] = field(default_factory=lambda: {"search_knowledge": search_knowledge(WordEmbedder())})
+    builtins: dict[str, Builtin] = field(default_factory=dict)
     model: ScriptedModel = field(default_factory=ScriptedModel)
 
     @property
@@ -148,7 +149,7 @@ class Desk:
         return Services(
             database=database or self.database,
             models={"anthropic": self.model},
-            endpoints={"python": PythonEndpoint(self.builtins)},
+            endpoints={"python": PythonEndpoint({**self._own_tools(), **self.builtins}, kit.LOOKUPS)},
             outbox=self.outbox,
             tools=self.tools,
             embedding=self.embedding,
@@ -158,6 +159,10 @@ class Desk:
             sleep=lambda _: None,
             jitter=lambda low, _: low,
         )
+
+    def _own_tools(self) -> dict[str, Builtin]:
+        """Parlour's own, as every deployment has them."""
+        return kit.builtins(lambda database, tenant_id: WordEmbedder(), self.embedding)
 
     def write(self, text: str, provider_id: str = "m1", **changes: object) -> str:
         fields: dict[str, object] = {

@@ -19,6 +19,8 @@ NEEDS_THE_CLOUD = ("AWS::EC2::", "AWS::RDS::")
 ALLOWED_ACTIONS = {
     "bedrock:InvokeModel",
     "bedrock:InvokeModelWithResponseStream",
+    "s3:DeleteObject",
+    "s3:GetObject",
     "s3:PutObject",
     "secretsmanager:GetSecretValue",
     "sqs:ChangeMessageVisibility",
@@ -35,6 +37,8 @@ ALLOWED_PATTERNS = {
     "ReceiverFunction": {TENANTS_KEYS, "${MediaBucket.Arn}/*"},
     "OrchestratorFunction": {TENANTS_KEYS, "foundation-model/anthropic.*", ":inference-profile/*"},
     "ToolDispatcherFunction": {TENANTS_KEYS},
+    "HttpApiFunction": {"${FilesBucket.Arn}/*"},
+    "IngestFunction": {"${FilesBucket.Arn}/*", "foundation-model/anthropic.*", ":inference-profile/*"},
 }
 """Resources that are named by a pattern, by the function that has a reason to."""
 
@@ -251,6 +255,7 @@ def test_a_burst_waits_two_seconds_on_messaging_and_none_on_the_web(template: Js
         "OutboxQueue": 0,
         "WakeupsQueue": 0,
         "EmbeddingQueue": 0,
+        "IngestQueue": 0,
     }
 
 
@@ -265,6 +270,7 @@ def test_turns_come_one_at_a_time_and_only_failed_messages_come_again(template: 
         "OutboxQueue": 1,
         "WakeupsQueue": 10,
         "EmbeddingQueue": 1,
+        "IngestQueue": 1,
     }
     assert all(mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"] for mapping in fed.values())
 

@@ -138,7 +138,7 @@ class TurnSettled(Asked):
 class Redrive(Asked):
     """Which queue's dead letters go back, and how many at most."""
 
-    queue: Literal["intake", "turns-messaging", "turns-web", "tools", "outbox"]
+    queue: Literal["intake", "turns-messaging", "turns-web", "tools", "outbox", "ingest"]
     most: Annotated[int, Field(ge=1, le=300)] = 100
 
 

@@ -8,6 +8,7 @@ from decimal import Decimal
 from parlour.api.connections import Connections
 from parlour.infra.dead_letters import DeadLetters
 from parlour.infra.ids import NewId
+from parlour.infra.objects import Uploads
 from parlour.infra.queues import Delays, Queue
 from parlour.knowledge.index.embed import Embedder
 from parlour.tenancy.sign_in import SignIn
@@ -22,6 +23,8 @@ class Services:
     tools        the dispatcher's queue, for tool calls that run on their own.
     outbox       the queue that has replies sent.
     embedding    the embedder's queue, for rows whose vectors come later.
+    ingest       the queue that has uploaded files read.
+    uploads      the bucket that people upload their files to.
     dead_letters what every queue gave up on, by the queue's name.
     token_secret the key that visitors' and call-back tokens are signed with.
     default_cap  US dollars that models may cost a tenant in a day, when it has no cap of its own.
@@ -39,6 +42,8 @@ class Services:
     tools: Queue
     outbox: Queue
     embedding: Delays
+    ingest: Queue
+    uploads: Uploads
     dead_letters: Mapping[str, DeadLetters]
     token_secret: Callable[[], str]
     default_cap: Decimal

@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 _QUICK = Config(connect_timeout=2, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 3})
 """A call to AWS takes milliseconds; one that hangs is given up and tried again within the invocation."""
 
+_UPLOADS = Config(
+    connect_timeout=2, read_timeout=30, retries={"mode": "standard", "total_max_attempts": 3},
+    signature_version="s3v4", s3={"addressing_style": "virtual"},
+)  # fmt: skip
+"""A file takes longer than a call. A form names the bucket's own region: browsers are not sent on from another."""
+
 _STREAMING = Config(connect_timeout=5, read_timeout=60, retries={"total_max_attempts": 1}, max_pool_connections=20)
 """A model may think for long, and how long it may is said call by call (parlour.models.deadline), retries included."""
 
@@ -40,6 +46,11 @@ def delays(url: str) -> SqsDelays:
 def objects(bucket: str) -> S3Objects:
     """The bucket."""
     return S3Objects(boto3.client("s3", config=_QUICK), bucket)
+
+
+def uploads(bucket: str) -> S3Objects:
+    """The bucket that others upload to."""
+    return S3Objects(boto3.client("s3", config=_UPLOADS), bucket)
 
 
 def secrets() -> SecretsManager:

@@ -45,6 +45,8 @@ def build_http_api(*, local: bool = False, showcase: tuple[str, ...] = ()) -> Fa
         tools=clients.queue(settings.tools_queue_url),
         outbox=clients.queue(settings.outbox_queue_url),
         embedding=clients.delays(settings.embedding_queue_url),
+        ingest=clients.queue(settings.ingest_queue_url),
+        uploads=clients.uploads(settings.files_bucket),
         dead_letters=_dead_letters(settings),
         token_secret=lambda: secrets.get(settings.token_secret),
         default_cap=settings.daily_cap_usd,
@@ -67,5 +69,6 @@ def _dead_letters(settings: HttpApiSettings) -> Mapping[str, DeadLetters]:
         "turns-web": (settings.turns_web_dead_letters_url, settings.turns_web_queue_url),
         "tools": (settings.tools_dead_letters_url, settings.tools_queue_url),
         "outbox": (settings.outbox_dead_letters_url, settings.outbox_queue_url),
+        "ingest": (settings.ingest_dead_letters_url, settings.ingest_queue_url),
     }
     return {name: clients.dead_letters(dead, home) for name, (dead, home) in pairs.items()}

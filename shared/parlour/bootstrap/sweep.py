@@ -50,6 +50,7 @@ def _net() -> tuple[SweepSettings, Net]:
         },
         outbox=clients.queue(settings.outbox_queue_url),
         tools=clients.queue(settings.tools_queue_url),
+        ingest=clients.queue(settings.ingest_queue_url),
         embedding=clients.delays(settings.embedding_queue_url),
         wakeups=clients.delays(settings.wakeups_queue_url),
         clock=lambda: datetime.now(UTC),

@@ -101,6 +101,16 @@ class OrchestratorSettings(DatabaseSettings, EmbeddingSettings, ToolSettings, Sp
     anthropic_base_url: str = Field(default="", description="for a gateway or a test server; empty: the provider's own")
 
 
+class IngestSettings(DatabaseSettings, SpendSettings):
+    """Uploaded files to searchable rows."""
+
+    files_bucket: str
+    embedding_queue_url: str
+    bedrock_claude: bool = Field(default=False, description="whether summaries may use the provider bedrock")
+    model_secret: str = Field(description='secret: JSON {"anthropic_api_key": "..."}; empty: none configured')
+    anthropic_base_url: str = Field(default="", description="for a gateway or a test server; empty: the provider's own")
+
+
 class OutboundSettings(DatabaseSettings):
     """The way out to channel providers."""
 
@@ -124,6 +134,7 @@ class SweepSettings(WakeSettings):
     tools_queue_url: str
     wakeups_queue_url: str
     embedding_queue_url: str
+    ingest_queue_url: str
 
 
 class EmbedderSettings(DatabaseSettings, EmbeddingSettings, SpendSettings):
@@ -141,6 +152,9 @@ class HttpApiSettings(WakeSettings, EmbeddingSettings, SpendSettings):
     tools_dead_letters_url: str
     outbox_queue_url: str
     outbox_dead_letters_url: str
+    ingest_queue_url: str
+    ingest_dead_letters_url: str
+    files_bucket: str
     token_secret: str = Field(description="secret: the key that visitor tokens are signed with")
     operator_secret: str = Field(description="secret: the deployment operator's key")
     oidc_issuers: str = Field(default="", description="issuers whose tokens members may carry, comma-separated")

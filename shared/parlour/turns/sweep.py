@@ -20,6 +20,7 @@ from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database, SecondsLeft, Transaction
 from parlour.infra.queues import Delays, Queue, QueueMessage
 from parlour.infra.work_due import GRACE, Due
+from parlour.knowledge.files import uploads
 from parlour.knowledge.index import pending
 from parlour.tools import calls
 from parlour.turns import store
@@ -46,6 +47,7 @@ class Net:
     turns: Mapping[str, Queue]
     outbox: Queue
     tools: Queue
+    ingest: Queue
     embedding: Delays
     wakeups: Delays
     clock: Callable[[], datetime]
@@ -199,6 +201,15 @@ def _record_type(net: Net, _tx: Transaction, due: Due) -> Lying | None:
     return Lying(due.due_at, None, lambda: pending.nudge(net.embedding, due.tenant_id))
 
 
+def _file(net: Net, tx: Transaction, due: Due) -> Lying | None:
+    """A file that has arrived and was not read, or was said to come and whose arrival nobody told."""
+    waiting = uploads.left_lying(tx, due.id)
+    if waiting is None:
+        return None
+    message = uploads.message(due.tenant_id, due.id, waiting.version, _once(due))
+    return Lying(waiting.updated_at, None, _send(net.ingest, message))
+
+
 def _send(queue: Queue, message: QueueMessage) -> Callable[[], None]:
     return lambda: queue.send([message])
 
@@ -209,6 +220,7 @@ _FINDERS: Mapping[work_due.Kind, Callable[[Net, Transaction, Due], Lying | None]
     "tool_call": _tool_call,
     "embedding": _embedding,
     "record_type": _record_type,
+    "file": _file,
 }
 
 

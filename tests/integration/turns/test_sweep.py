@@ -44,7 +44,10 @@ class Floor:
     def net(self, database: Database | None = None) -> Net:
         queues = {"whatsapp": self.desk.turns, "web": self.web}
         desk = self.desk
-        return Net(database or desk.database, queues, desk.outbox, desk.tools, desk.embedding, self.wakeups, desk.clock)
+        return Net(
+            database or desk.database, queues, desk.outbox, desk.tools, desk.ingest, desk.embedding, self.wakeups,
+            desk.clock,
+        )  # fmt: skip
 
     def sweep(self, after: timedelta = GRACE + MINUTE) -> Swept:
         """What was said is embedded by then."""

@@ -13,7 +13,8 @@ from parlour.infra.errors import MalformedPayload
 
 FOLDER = Path(__file__).parents[3] / "events"
 FUNCTIONS = {
-    "inbound", "receiver", "orchestrator", "tool_dispatcher", "embedder", "outbound", "sweep", "http_api", "migrate",
+    "inbound", "receiver", "orchestrator", "tool_dispatcher", "embedder", "ingest", "outbound", "sweep", "http_api",
+    "migrate",
 }  # fmt: skip
 NOW = datetime(2026, 3, 2, 9, 30, 5, tzinfo=UTC)
 
@@ -56,7 +57,7 @@ def test_the_malformed_event_is_malformed() -> None:
         envelopes("inbound_gupshup_malformed")
 
 
-@pytest.mark.parametrize("name", ["orchestrator_wake", "embedder_pending", "outbound_reply", "sweep_wakeup"])
+@pytest.mark.parametrize("name", ["orchestrator_wake", "embedder_pending", "ingest_file", "outbound_reply", "sweep_wakeup"])
 def test_queue_events_name_the_tenant_they_are_for(name: str) -> None:
     (record,) = event(name)["Records"]
     assert "tenant_id" in json.loads(record["body"])

@@ -1,0 +1,76 @@
+"""Bodies of requests and responses about files."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+from uuid import UUID
+
+from pydantic import Field
+
+from parlour.api.schemas import Asked, Clearance, Line, Slug, Told
+
+Bytes = Annotated[int, Field(ge=0, le=2**40)]
+Handle = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class NewUpload(Asked):
+    """A file to upload: about a record (id or handle), or a team's own, or everybody's. 50 MB at most.
+
+    `media_type` is what the sender takes it for; what it is, its name and its bytes say.
+    """
+
+    name: Line
+    size_bytes: Bytes
+    about: Handle | None = None
+    team: Slug | None = None
+    classification: Clearance | None = None
+    media_type: Line | None = None
+
+
+class AgainUpload(Asked):
+    """A new version of a file; without a name it keeps the one it has."""
+
+    size_bytes: Bytes
+    name: Line | Literal[""] = ""
+
+
+class CompleteUpload(Asked):
+    """Which version arrived, as the start of its upload told."""
+
+    version: Annotated[int, Field(ge=1, le=1_000_000)] = 1
+    name: Line | Literal[""] = ""
+
+
+class FileShown(Told):
+    """A file. `problem` says why a failed one failed, and what to do."""
+
+    id: UUID
+    name: str
+    media_type: str
+    size_bytes: int
+    about: str | None
+    team: str | None
+    classification: int
+    state: Literal["uploading", "queued", "parsing", "embedding", "ready", "failed"]
+    problem: str | None
+    pages: int | None
+    tokens: int | None
+    chunks: int | None
+    version: int
+    created_by: str
+    created_at: datetime
+    updated_at: datetime
+
+
+class Form(Told):
+    """Where to POST the file: every field first, then the file as `file`. Good for 15 minutes."""
+
+    url: str
+    fields: dict[str, str]
+
+
+class UploadStarted(Told):
+    """A file that is about to arrive."""
+
+    file: FileShown
+    version: int
+    upload: Form

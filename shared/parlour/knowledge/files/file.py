@@ -1,0 +1,57 @@
+"""A file as its readers see it, and what it takes to upload one. Pure."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+from uuid import UUID
+
+type State = Literal["uploading", "queued", "parsing", "embedding", "ready", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file that somebody uploaded.
+
+    about    the handle of the record that it is about, "type/key"; None also when the reader may not see that one.
+    team     the slug of the team whose own it is; None for everybody's.
+    state    uploading, queued, parsing (being read), embedding (keywords find it, meaning soon will), ready; or failed,
+             with the `problem` in a sentence.
+    pages    pages, slides or sheets; None until it was read, as are `tokens` of its text and `chunks`, its rows.
+    version  counts its uploads, from 1.
+    """
+
+    id: UUID
+    name: str
+    media_type: str
+    size_bytes: int
+    about: str | None
+    team: str | None
+    classification: int
+    state: State
+    problem: str | None
+    pages: int | None
+    tokens: int | None
+    chunks: int | None
+    version: int
+    created_by: str
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class NewFile:
+    """A file to upload: about a record (its id or handle), or a team's own, or everybody's.
+
+    classification  None: what the record's kind says, or what the record has, whichever is higher.
+    """
+
+    name: str
+    size_bytes: int
+    about: str | None = None
+    team: str | None = None
+    classification: int | None = None
+
+
+def object_key(tenant_id: UUID, file_id: UUID, version: int) -> str:
+    """Where the bytes of one version are kept."""
+    return f"tenant/{tenant_id}/files/{file_id}/{version}"

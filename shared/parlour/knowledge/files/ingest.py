@@ -1,0 +1,175 @@
+"""A file that has arrived is read, summed up and made searchable: the worker's one piece of work.
+
+It may be done again at any point: reading changes nothing, and the rows are written with the state in one transaction.
+A version that came meanwhile has a message of its own, and what was read of the one before is thrown away.
+"""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from parlour.infra import log, work_due
+from parlour.infra.errors import MalformedPayload, UnreadableFile
+from parlour.infra.ids import NewId
+from parlour.infra.jsonable import JsonObject
+from parlour.infra.objects import Uploads
+from parlour.infra.postgres import Database, SecondsLeft, Transaction
+from parlour.infra.queues import Delays
+from parlour.knowledge.files import store
+from parlour.knowledge.files.distil import Distiller
+from parlour.knowledge.files.extract.parts import ReadFile
+from parlour.knowledge.files.extract.run import Limits
+from parlour.knowledge.files.file import object_key
+from parlour.knowledge.files.file_rows import file_rows
+from parlour.knowledge.files.kinds import FileKind, kind_of_name
+from parlour.knowledge.files.problems import LARGEST_BYTES, unreadable
+from parlour.knowledge.files.store import HeldFile
+from parlour.knowledge.index import pending
+from parlour.knowledge.index.reindex import Entry, rewrite
+from parlour.knowledge.index.rows import RowDraft
+from parlour.knowledge.index.store import Owner
+from parlour.knowledge.records import stale
+from parlour.principal import Principal, system
+
+MOST_ATTEMPTS = 4
+"""A file that takes the worker with it every time is given up on."""
+
+SECONDS_KEPT = 60.0
+"""Left for everything but reading."""
+
+_LONGEST_READING = 240
+_SHORTEST_READING = 10
+
+type Extract = Callable[[bytes, FileKind, Limits], ReadFile]
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """What the worker runs with. `embedding`: the queue of who gives the rows their vectors."""
+
+    database: Database
+    uploads: Uploads
+    extract: Extract
+    distiller: Distiller
+    embedding: Delays
+    clock: Callable[[], datetime]
+    new_id: NewId
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Which version of which file is to be read."""
+
+    tenant_id: UUID
+    file_id: UUID
+    version: int
+
+
+def read_message(body: JsonObject) -> Asked:
+    """What a message of the queue asks for; MalformedPayload for anything else."""
+    try:
+        return Asked(UUID(str(body["tenant_id"])), UUID(str(body["file_id"])), int(str(body["version"])))
+    except (KeyError, ValueError):
+        raise MalformedPayload("this is not a file to be read") from None
+
+
+def ingest(services: Services, asked: Asked, seconds_left: SecondsLeft) -> None:
+    """Bring one file to `embedding` or to `failed`. Raises a RetryError when the database, the store or a queue is
+    away; whatever is wrong with the file itself is written down with it and is no error here."""
+    principal = system(asked.tenant_id)
+    size = services.uploads.size(object_key(asked.tenant_id, asked.file_id, asked.version))
+    now = services.clock()
+    held = services.database.run(principal, lambda tx: _begun(tx, asked, size is not None, now))
+    if held is None:
+        return
+    try:
+        done = _read(services, principal, held, seconds_left)
+    except UnreadableFile as problem:
+        _fail(services, principal, held, problem)
+        return
+    now = services.clock()
+    if services.database.run(principal, lambda tx: _write(services, principal, tx, held, done, now)):
+        log.info("file_read", tenant_id=asked.tenant_id, file_id=held.id, rows=len(done.rows), tokens=done.tokens)
+        pending.nudge(services.embedding, asked.tenant_id)
+        services.uploads.delete([object_key(asked.tenant_id, held.id, earlier) for earlier in range(1, held.version)])
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """What is written of a file that was read."""
+
+    rows: list[RowDraft]
+    pages: int
+    tokens: int
+    sha256: str
+
+
+def _begun(tx: Transaction, asked: Asked, has_arrived: bool, now: datetime) -> HeldFile | None:
+    """The file, if this version of it is still to be read; else nothing has to be done about it any more."""
+    held = store.hold_file(tx, asked.file_id)
+    if held is None or held.version != asked.version or held.state not in {"uploading", "queued", "parsing"}:
+        if held is None or held.state in {"embedding", "failed"}:
+            work_due.settle(tx, "file", asked.file_id)
+        return None
+    if held.is_orphan or not has_arrived or held.attempts >= MOST_ATTEMPTS:
+        reason = "broken" if held.attempts >= MOST_ATTEMPTS else "gone"
+        _settle_failed(tx, held, unreadable(reason), now)
+        return None
+    store.begin_file(tx, held.id, now)
+    work_due.mark(tx, "file", held.id, now + 2 * work_due.GRACE)
+    return held
+
+
+def _read(services: Services, principal: Principal, held: HeldFile, seconds_left: SecondsLeft) -> _Done:
+    data = services.uploads.get(held.object_key, LARGEST_BYTES)
+    if data is None:
+        raise unreadable("gone")
+    time = max(_SHORTEST_READING, min(_LONGEST_READING, int(seconds_left() - SECONDS_KEPT)))
+    read = services.extract(data, kind_of_name(held.name), Limits(seconds=time))
+    summary = services.distiller.distil(principal, held.name, held.team_id, read.pieces, seconds_left)
+    rows = file_rows(held.name, read, summary, held.classification)
+    return _Done(rows, read.pages, read.tokens, hashlib.sha256(data).hexdigest())
+
+
+def _write(
+    services: Services, principal: Principal, tx: Transaction, held: HeldFile, done: _Done, now: datetime
+) -> bool:
+    """Rows, state and the mark on the record that it is about, together; False when another version came meanwhile."""
+    is_gone = held.entity_id is not None and not store.hold_about(tx, held.entity_id)
+    still = store.hold_file(tx, held.id)
+    if is_gone or still is None or still.version != held.version or still.state not in {"parsing", "embedding"}:
+        return False
+    owner = Owner(None, still.entity_id, still.id, still.team_id)
+    rows = [row if row.classification == still.classification else _at(row, still.classification) for row in done.rows]
+    rewrite(tx, Entry(owner, rows, changed=True), store.file_rows(tx, held.id), now, services.new_id)
+    store.settle_file(
+        tx, held.id, "embedding", now, pages=done.pages, tokens=done.tokens, chunks=len(rows), sha256=done.sha256
+    )  # fmt: skip
+    work_due.settle(tx, "file", held.id)
+    if still.entity_id:
+        stale.mark(tx, still.entity_id, "file_ingested", now)
+    pending.mark(tx, principal.tenant_id, now)
+    return True
+
+
+def _at(row: RowDraft, classification: int) -> RowDraft:
+    return RowDraft(row.kind, row.ordinal, row.title, row.content, classification, row.metadata)
+
+
+def _fail(services: Services, principal: Principal, held: HeldFile, problem: UnreadableFile) -> None:
+    now = services.clock()
+
+    def settle(tx: Transaction) -> None:
+        still = store.hold_file(tx, held.id)
+        if still and still.version == held.version:
+            _settle_failed(tx, still, problem, now)
+
+    services.database.run(principal, settle)
+
+
+def _settle_failed(tx: Transaction, held: HeldFile, problem: UnreadableFile, now: datetime) -> None:
+    store.settle_file(tx, held.id, "failed", now, problem=str(problem))
+    work_due.settle(tx, "file", held.id)
+    log.warning("file_not_taken", file_id=held.id, version=held.version, reason=problem.reason)

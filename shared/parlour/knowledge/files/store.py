@@ -1,0 +1,134 @@
+"""Files in the database."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from parlour.infra.jsonable import JsonObject
+from parlour.infra.postgres import Transaction
+from parlour.infra.queries import Queries
+from parlour.knowledge.files.file import File, State
+from parlour.knowledge.index.rows import StoredRow
+
+SQL = Queries.beside(__file__)
+
+
+@dataclass(frozen=True, slots=True)
+class HeldFile:
+    """A file as the worker sees it; `is_orphan`: the record that it is about was deleted."""
+
+    id: UUID
+    entity_id: UUID | None
+    team_id: UUID | None
+    name: str
+    object_key: str
+    classification: int
+    state: State
+    attempts: int
+    version: int
+    updated_at: datetime
+    is_orphan: bool
+
+
+def add_file(
+    tx: Transaction,
+    *,
+    file_id: UUID,
+    entity_id: UUID | None,
+    team_id: UUID | None,
+    name: str,
+    media_type: str,
+    object_key: str,
+    size_bytes: int,
+    classification: int,
+    by: str,
+    now: datetime,
+) -> None:
+    tx.run(
+        SQL["add_file"], id=file_id, entity_id=entity_id, team_id=team_id, name=name, media_type=media_type,
+        object_key=object_key, size_bytes=size_bytes, classification=classification, by=by, now=now,
+    )  # fmt: skip
+
+
+def files(
+    tx: Transaction,
+    clearance: int,
+    *,
+    file_id: UUID | None = None,
+    entity_id: UUID | None = None,
+    team_id: UUID | None = None,
+    most: int = 1,
+) -> list[File]:
+    return tx.all(
+        SQL["files"], File, clearance=clearance, id=file_id, entity_id=entity_id, team_id=team_id, most=most
+    )  # fmt: skip
+
+
+def hold_file(tx: Transaction, file_id: UUID) -> HeldFile | None:
+    return tx.first(SQL["hold_file"], HeldFile, id=file_id)
+
+
+def hold_about(tx: Transaction, entity_id: UUID) -> bool:
+    """Keep a record from being deleted until the transaction ends; False when it is already."""
+    return tx.value(SQL["hold_about"], id=entity_id) is not None
+
+
+def queue_file(
+    tx: Transaction,
+    file_id: UUID,
+    *,
+    version: int,
+    name: str,
+    media_type: str,
+    object_key: str,
+    size_bytes: int,
+    now: datetime,
+) -> None:
+    tx.run(
+        SQL["queue_file"], id=file_id, version=version, name=name, media_type=media_type, object_key=object_key,
+        size_bytes=size_bytes, now=now,
+    )  # fmt: skip
+
+
+def begin_file(tx: Transaction, file_id: UUID, now: datetime) -> None:
+    tx.run(SQL["begin_file"], id=file_id, now=now)
+
+
+def settle_file(
+    tx: Transaction,
+    file_id: UUID,
+    state: State,
+    now: datetime,
+    *,
+    problem: str | None = None,
+    pages: int | None = None,
+    tokens: int | None = None,
+    chunks: int | None = None,
+    sha256: str | None = None,
+) -> None:
+    tx.run(
+        SQL["settle_file"], id=file_id, state=state, problem=problem, pages=pages, tokens=tokens, chunks=chunks,
+        sha256=sha256, now=now,
+    )  # fmt: skip
+
+
+def file_rows(tx: Transaction, file_id: UUID) -> list[StoredRow]:
+    return tx.all(SQL["file_rows"], StoredRow, id=file_id)
+
+
+def remove_file_rows(tx: Transaction, file_id: UUID) -> int:
+    return tx.run(SQL["remove_file_rows"], id=file_id)
+
+
+def remove_file(tx: Transaction, file_id: UUID) -> None:
+    tx.run(SQL["remove_file"], id=file_id)
+
+
+def team_of_slug(tx: Transaction, slug: str) -> UUID | None:
+    found: UUID | None = tx.value(SQL["team_of_slug"], slug=slug)
+    return found
+
+
+def routing(tx: Transaction, team_id: UUID | None) -> JsonObject | None:
+    found: JsonObject | None = tx.value(SQL["routing"], team_id=team_id)
+    return found

@@ -1,0 +1,226 @@
+"""Files come and go: somebody says what they are about to upload, uploads it themselves, says that it is there.
+
+The bytes never pass through the API: whoever starts an upload gets a form that the object store takes for one key,
+one type, so many bytes, and a quarter of an hour. Uploading again makes a new version: the old one is found until the
+new one was read. Deleting takes the rows out of every search at once, then the bytes, then the file itself.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from parlour.infra import log, work_due
+from parlour.infra.errors import Conflict, Forbidden, InvalidRequest, NotFound
+from parlour.infra.jsonable import JsonObject
+from parlour.infra.objects import Form, Uploads
+from parlour.infra.postgres import Database, Transaction
+from parlour.infra.queues import Queue, QueueMessage
+from parlour.knowledge.files import store
+from parlour.knowledge.files.file import File, NewFile, object_key
+from parlour.knowledge.files.kinds import MEDIA_TYPES, kind_of_name
+from parlour.knowledge.files.problems import LARGEST_BYTES, unreadable
+from parlour.knowledge.files.store import HeldFile
+from parlour.knowledge.records import entities, registry, stale
+from parlour.knowledge.records.record import Ref
+from parlour.principal import LEVELS, Principal
+from parlour.tenancy import roles
+
+EDITOR = "editor"
+"""Who may upload and delete."""
+
+FORM_LASTS = timedelta(minutes=15)
+_LOOKED_AFTER = timedelta(hours=1)
+"""When an upload that nobody has completed is looked at."""
+
+_LONGEST_NAME = 200
+_DELETING = "it is being deleted"
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A file, and the form that one version of it is uploaded with."""
+
+    file: File
+    version: int
+    form: Form
+
+
+def start(
+    principal: Principal, tx: Transaction, uploads: Uploads, new: NewFile, now: datetime, file_id: UUID
+) -> Started:
+    """Say what will be uploaded. `file_id` is made by the caller.
+
+    Forbidden without the role editor or for a classification above one's own clearance; NotFound for a record or a
+    team that is not there; UnreadableFile for what is too large or of a kind that is not taken.
+    """
+    roles.require(principal, EDITOR)
+    name, media_type = _checked(new.name, new.size_bytes)
+    entity_id, level = _about(principal, tx, new)
+    store.add_file(
+        tx, file_id=file_id, entity_id=entity_id, team_id=_team(tx, new.team), name=name, media_type=media_type,
+        object_key=object_key(principal.tenant_id, file_id, 1), size_bytes=new.size_bytes, classification=level,
+        by=principal.name, now=now,
+    )  # fmt: skip
+    work_due.mark(tx, "file", file_id, now + _LOOKED_AFTER)
+    log.info("upload_started", principal=principal.name, file_id=file_id, bytes=new.size_bytes)
+    return _started(principal, tx, uploads, file_id, 1, media_type)
+
+
+def start_again(
+    principal: Principal, tx: Transaction, uploads: Uploads, file_id: UUID, name: str, size_bytes: int
+) -> Started:
+    """Say that a new version of a file will be uploaded; nothing changes until it is there. Errors as `start`."""
+    roles.require(principal, EDITOR)
+    file = read(principal, tx, file_id)
+    _, media_type = _checked(name or file.name, size_bytes)
+    return _started(principal, tx, uploads, file_id, file.version + 1, media_type)
+
+
+def complete(
+    principal: Principal,
+    database: Database,
+    uploads: Uploads,
+    ingest: Queue,
+    file_id: UUID,
+    now: datetime,
+    *,
+    version: int = 1,
+    name: str = "",
+) -> File:
+    """A version was uploaded: have it read. Saying so again changes nothing but sends its message again.
+
+    Conflict when nothing has arrived, or another version is the next; UnreadableFile when more arrived than is taken,
+    which is thrown away.
+    """
+    roles.require(principal, EDITOR)
+    database.run(principal, lambda tx: read(principal, tx, file_id))
+    key = object_key(principal.tenant_id, file_id, version)
+    size = uploads.size(key)
+    if size is None:
+        raise Conflict(
+            "nothing has arrived so far: send the file with the form that starting the upload gave, then this"
+        )
+    if size > LARGEST_BYTES:
+        uploads.delete([key])
+        raise unreadable("too_large")
+    waiting = database.run(principal, lambda tx: _arrived(principal, tx, file_id, version, name, size, now))
+    if waiting:
+        ingest.send([message(principal.tenant_id, file_id, version, str(version))])
+    return database.run(principal, lambda tx: read(principal, tx, file_id))
+
+
+def read(principal: Principal, tx: Transaction, file_id: UUID) -> File:
+    """One file; NotFound also when it is above the reader's clearance."""
+    for file in store.files(tx, principal.clearance, file_id=file_id):
+        return file
+    raise NotFound("there is no file of that id")
+
+
+def browse(
+    principal: Principal, tx: Transaction, about: Ref | None = None, team: str | None = None, most: int = 100
+) -> list[File]:
+    """The files about a record, of a team, or all that the principal may see; the last changed first."""
+    entity_id = entities.read(principal, tx, about).id if about else None
+    return store.files(tx, principal.clearance, entity_id=entity_id, team_id=_team(tx, team), most=most)
+
+
+def delete(principal: Principal, database: Database, uploads: Uploads, file_id: UUID, now: datetime) -> None:
+    """Take a file and everything that was made of it away. NotFound when it is not there.
+
+    Once this began nobody finds it any more. ObjectsUnavailable leaves its name behind; deleting it again ends it.
+    """
+    roles.require(principal, EDITOR)
+
+    def hide(tx: Transaction) -> int:
+        file = read(principal, tx, file_id)
+        held = store.hold_file(tx, file_id)
+        store.remove_file_rows(tx, file_id)
+        store.settle_file(tx, file_id, "failed", now, problem=_DELETING)
+        work_due.settle(tx, "file", file_id)
+        if held and held.entity_id:
+            stale.mark(tx, held.entity_id, "file_deleted", now)
+        return file.version
+
+    last = database.run(principal, hide)
+    uploads.delete([object_key(principal.tenant_id, file_id, version) for version in range(1, last + 2)])
+    database.run(principal, lambda tx: store.remove_file(tx, file_id))
+    log.info("file_deleted", principal=principal.name, file_id=file_id)
+
+
+def message(tenant_id: UUID, file_id: UUID, version: int, once: str) -> QueueMessage:
+    """Has a version read; one file's are read one after the other. `once` tells messages of one version apart."""
+    body: JsonObject = {"tenant_id": str(tenant_id), "file_id": str(file_id), "version": version}
+    return QueueMessage(body, str(file_id), f"{file_id}:{version}:{once}")
+
+
+def left_lying(tx: Transaction, file_id: UUID) -> HeldFile | None:
+    """The file, while it still has to be read, or to arrive; None when nobody has to look."""
+    held = store.hold_file(tx, file_id)
+    return held if held and held.state in {"uploading", "queued", "parsing"} else None
+
+
+def _checked(name: str, size_bytes: int) -> tuple[str, str]:
+    """A file's name as it is kept, and its media type."""
+    plain = " ".join(name.replace("\\", "/").rsplit("/", 1)[-1].replace("\0", "").split())
+    if not plain or len(plain) > _LONGEST_NAME:
+        raise InvalidRequest(f"name: use a file's name of at most {_LONGEST_NAME} characters")
+    kind = kind_of_name(plain)
+    if size_bytes > LARGEST_BYTES:
+        raise unreadable("too_large")
+    if size_bytes < 1:
+        raise unreadable("empty")
+    return plain, MEDIA_TYPES[kind]
+
+
+def _about(principal: Principal, tx: Transaction, new: NewFile) -> tuple[UUID | None, int]:
+    """The record that a file is about, and the file's level."""
+    entity_id, level = None, 0
+    if new.about:
+        entity = entities.read(principal, tx, new.about)
+        entity_id = entity.id
+        level = max(entity.classification, registry.definition(tx, entity.type).settings.classification)
+    level = level if new.classification is None else new.classification
+    if not 0 <= level < len(LEVELS):
+        raise InvalidRequest(f"classification: use a number from 0 ({LEVELS[0]}) to 3 ({LEVELS[3]})")
+    if level > principal.clearance:
+        raise Forbidden(f"classification: {LEVELS[level]} is above your own clearance, {LEVELS[principal.clearance]}")
+    return entity_id, level
+
+
+def _team(tx: Transaction, slug: str | None) -> UUID | None:
+    if not slug:
+        return None
+    found = store.team_of_slug(tx, slug)
+    if found is None:
+        raise NotFound("team: there is no team of that slug")
+    return found
+
+
+def _started(
+    principal: Principal, tx: Transaction, uploads: Uploads, file_id: UUID, version: int, media_type: str
+) -> Started:
+    key = object_key(principal.tenant_id, file_id, version)
+    form = uploads.form(key, media_type, LARGEST_BYTES, int(FORM_LASTS.total_seconds()))
+    return Started(read(principal, tx, file_id), version, form)
+
+
+def _arrived(
+    principal: Principal, tx: Transaction, file_id: UUID, version: int, name: str, size: int, now: datetime
+) -> bool:
+    """Write down that a version is there; whether it waits to be read."""
+    held = store.hold_file(tx, file_id)
+    if held is None or held.is_orphan:
+        raise NotFound("the file, or the record that it is about, was deleted")
+    expected = held.version if held.state == "uploading" else held.version + 1
+    if version == held.version != expected:
+        return held.state == "queued"
+    if version != expected:
+        raise Conflict(f"version: {expected} is the next; start the upload again")
+    kept, media_type = _checked(name or held.name, size)
+    key = object_key(principal.tenant_id, file_id, version)
+    store.queue_file(
+        tx, file_id, version=version, name=kept, media_type=media_type, object_key=key, size_bytes=size, now=now
+    )  # fmt: skip
+    work_due.mark(tx, "file", file_id, now + work_due.GRACE)
+    log.info("upload_completed", principal=principal.name, file_id=file_id, version=version, bytes=size)
+    return True
