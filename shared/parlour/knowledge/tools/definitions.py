@@ -54,7 +54,7 @@ SEARCH_KNOWLEDGE = _tool(
     "with other words when the results do not answer. Returns numbered documents; cite them as [n].",
     {
         "query": _text(
-            "One question that can be understood by itself, with names and terms its answer contains.",
+            "One question, clear by itself, with names and terms its answer contains.",
             minLength=1,
             maxLength=1000,
         ),
@@ -84,7 +84,6 @@ GET_ENTITY = _tool(
         "entities": {
             "type": "array",
             "items": _TEXT,
-            "minItems": 1,
             "maxItems": MOST_READ,
             "description": "Handles, as risk/R-03.",
         }
@@ -99,7 +98,6 @@ _LINK: JsonObject = {
         "type": "object",
         "properties": {"relation": _TEXT, "to": _TEXT},
         "required": ["relation", "to"],
-        "additionalProperties": False,
     },
 }
 
@@ -119,12 +117,12 @@ CREATE_ENTITY = _tool(
             "items": {"type": "integer"},
             "description": "Numbers [n] of the documents it is taken from.",
         },
-        "links": {**_LINK, "description": "From it; to: a handle, or #2 for the second of this call."},
+        "links": {**_LINK, "description": "From it; to: handle, or #2 for the second of this call."},
         "more": {
             "type": "array",
             "maxItems": MOST_CREATED - 1,
             "items": {"type": "object"},
-            "description": "Others to create with it: same fields; kind and project are taken over.",
+            "description": "Others to create with it: same fields; kind and project carry over.",
         },
     },
     "kind",
@@ -149,17 +147,15 @@ UPDATE_ENTITY = _tool(
 
 LINK_ENTITIES = _tool(
     "link_entities",
-    "Link records: from relation to, as task/T-1 depends_on task/T-2.",
+    "Link records, as task/T-1 depends_on task/T-2.",
     {
         "links": {
             "type": "array",
-            "minItems": 1,
             "maxItems": MOST_LINKS,
             "items": {
                 "type": "object",
                 "properties": {"from": _TEXT, "relation": _TEXT, "to": _TEXT},
                 "required": ["from", "relation", "to"],
-                "additionalProperties": False,
             },
         },
         "remove": {"type": "boolean", "description": "Unlink them instead."},
