@@ -17,6 +17,7 @@ p50_ms, p95_ms        of a search for 20 results: embedding the question, and th
 Which halves of the public sets constants were chosen on: bench/corpora.py and docs/decisions/0025-search.md.
 """
 
+import logging
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -69,6 +70,7 @@ def main() -> None:
     parser.add_argument("--queries", type=Path, required=True)
     chosen = parser.parse_args()
     corpus, queries = list(read_lines(chosen.corpus)), list(read_lines(chosen.queries))
+    logging.disable(logging.INFO)
     embedder = MiniLmEmbedder(threads=2)
     with scratch.cluster() as cluster, Progress() as progress:
         database = scratch.opened(cluster)

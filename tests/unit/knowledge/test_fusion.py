@@ -1,0 +1,84 @@
+"""One order from many lists: who speaks, what stands beside, what has been said already."""
+
+from uuid import UUID
+
+import pytest
+
+from parlour.infra.jsonable import JsonObject
+from parlour.knowledge.search.fusion import Placed, fuse
+from parlour.knowledge.search.question import expand
+
+TALK, CONTRACT = UUID(int=1000), UUID(int=2000)
+
+
+def turn(place: int, speaker: str, text: str, score: float) -> Placed:
+    lead = f"{speaker}: "
+    metadata: JsonObject = {"sender": speaker, "lead": len(lead)}
+    return Placed(
+        UUID(int=place), None, None, "chat_message", "Talk", lead + text, metadata, score, session_id=TALK, place=place
+    )
+
+
+def piece(number: int, text: str, score: float, document: UUID | None = CONTRACT) -> Placed:
+    return Placed(UUID(int=number), document, None, "document_chunk", "Contract", text, {}, score, place=number)
+
+
+def order(rows: list[Placed], query: str = "what", most: int = 10) -> list[int]:
+    return [row.row_id.int for row in fuse(rows, query, most)]
+
+
+def test_the_better_score_comes_first_and_no_more_come_than_asked_for() -> None:
+    rows = [piece(1, "one", 0.1, None), piece(2, "two", 0.3, None), piece(3, "three", 0.2, None)]
+    assert order(rows) == [2, 3, 1]
+    assert order(rows, most=2) == [2, 3]
+    assert order([]) == []
+
+
+def test_equal_scores_keep_one_order() -> None:
+    rows = [piece(number, f"text {number}", 0.2, None) for number in (3, 1, 2)]
+    assert order(rows) == order(rows[::-1]) == [1, 2, 3]
+
+
+@pytest.mark.parametrize(("query", "first"), [("What did Nadia say?", 1), ("what did nadia's cat do", 1), ("Who?", 9)])
+def test_whom_the_question_names_is_heard_first(query: str, first: int) -> None:
+    rows = [turn(1, "Nadia Berg", "I have a cat.", 0.20), turn(9, "Tomas", "I have a dog.", 0.22)]
+    assert order(rows, query)[0] == first
+
+
+def test_a_name_inside_another_word_names_nobody() -> None:
+    rows = [turn(1, "Ann", "I have a cat.", 0.20), turn(9, "Tomas", "I have a dog.", 0.22)]
+    assert order(rows, "the annual report")[0] == 9
+
+
+def test_a_turn_gains_from_what_is_said_beside_it() -> None:
+    rows = [turn(1, "A", "Any pets?", 0.4), turn(2, "B", "Two cats.", 0.2), turn(7, "B", "Far away.", 0.25)]
+    assert order(rows) == [1, 2, 7]
+
+
+def test_pieces_of_a_document_are_no_neighbours_of_each_other() -> None:
+    assert order([piece(1, "a", 0.4), piece(2, "b", 0.2), piece(7, "c", 0.25, UUID(int=1))]) == [1, 7, 2]
+
+
+def test_every_further_piece_of_one_document_counts_less() -> None:
+    other = UUID(int=2001)
+    rows = [piece(1, "a", 0.30), piece(2, "b", 0.29), piece(3, "c", 0.28), piece(4, "d", 0.22, other)]
+    found = fuse(rows, "what", 10)
+    assert [row.row_id.int for row in found] == [1, 4, 2, 3]
+    assert [row.score for row in found] == pytest.approx([0.30, 0.22, 0.29 * 0.7, 0.28 * 0.49])
+
+
+def test_what_repeats_a_better_row_word_for_word_is_left_out() -> None:
+    text = "The retention of five per cent is released at handover."
+    assert order([piece(1, text, 0.2, None), piece(2, text.upper(), 0.3, None), piece(3, "Else.", 0.1, None)]) == [2, 3]
+
+
+def test_two_short_answers_that_are_the_same_are_two() -> None:
+    assert order([turn(1, "A", "Yes please.", 0.2), turn(5, "B", "Yes, please!", 0.3)]) == [5, 1]
+
+
+def test_a_question_comes_with_the_turn_before_it() -> None:
+    assert expand(" And the second? ", ["Which cranes are there?", "How high is the first? "]) == (
+        "And the second?\nHow high is the first?"
+    )
+    assert expand("Alone ", []) == expand("Alone", ["  "]) == "Alone"
+    assert len(expand("short", ["x" * 10_000])) < 1_000
