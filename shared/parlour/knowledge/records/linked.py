@@ -25,7 +25,7 @@ from parlour.knowledge.records.linked_text import (
 )
 from parlour.knowledge.records.record import EntityKey, Ref, named, shown
 from parlour.knowledge.records.snapshots import RecordType, snapshot
-from parlour.knowledge.records.store import LinkedRow
+from parlour.knowledge.records.store import LinkedRow, Mark
 from parlour.principal import Principal
 
 PAGE = 8
@@ -77,11 +77,11 @@ class _Kept:
 class LinkCache:
     """What was read in the last minute by this worker.
 
-    An entry is used only while the tenant's records are as they were: the query that would read them compares the
-    mark that every transaction which writes records leaves behind (`record_writes`), whichever worker it ran on, and
-    reads nothing when it is the same. So nothing stale is ever returned; the minute merely bounds what is kept.
-    Within a transaction that has itself written, nothing is taken from here or put here: its mark comes with its
-    commit. Not shared between threads.
+    An entry is used only while the tenant's records are as they were: every transaction that writes records leaves a
+    mark behind with its commit (`record_writes`), whichever worker it ran on; the mark that an entry was read under is
+    compared with the one that is there now, which costs a look at one row. So nothing stale is ever returned; the
+    minute merely bounds what is kept. Within a transaction that has itself written, nothing is taken from here or put
+    here: its own mark is still to come. Not shared between threads.
     """
 
     _kept: OrderedDict[_Key, _Kept] = field(default_factory=OrderedDict)
@@ -109,9 +109,9 @@ def focus(
     """The record and the first three of each kind that it is linked to; None when the principal may not see it."""
     key = _Key(principal.tenant_id, entity_id, principal.clearance, team_id, _sees_teams(principal))
     known = cache.find(key, now) if cache else None
-    row = _read(principal, tx, entity_id, team_id=team_id, per_kind=PER_KIND, known=known.latest if known else None)
-    if known and row.settled and row.latest == known.latest:
+    if known and store.record_mark(tx) == Mark(known.latest, settled=True):
         return known.focus
+    row = _read(principal, tx, entity_id, team_id=team_id, per_kind=PER_KIND)
     found = _focus(row)
     if cache and row.settled:
         cache.keep(key, _Kept(found, row.latest, now + _KEPT))
@@ -141,14 +141,14 @@ def page(
 
 
 def _read(
-    principal: Principal, tx: Transaction, ref: Ref, *, team_id: UUID | None, known: str | None = None,
+    principal: Principal, tx: Transaction, ref: Ref, *, team_id: UUID | None,
     per_kind: int = _EVERY_PAGE, kind: str | None = None, skip: int = 0, most: int = _EVERY_PAGE,
 ) -> LinkedRow:  # fmt: skip
     what = named(ref)
     handle = what if isinstance(what, EntityKey) else EntityKey("", "")
     return store.linked(
         tx, id=what if isinstance(what, UUID) else None, type=handle.type, key=handle.key,
-        clearance=principal.clearance, team_id=team_id, sees_teams=_sees_teams(principal), known=known,
+        clearance=principal.clearance, team_id=team_id, sees_teams=_sees_teams(principal),
         per_kind=per_kind, kind=kind, skip=skip, most=most, kinds=list(KINDS), active=list(ACTIVE),
         scratch=list(SCRATCH), due=list(DUE),
     )  # fmt: skip

@@ -53,6 +53,10 @@ SELECT id, key, display_name, properties, rag, version FROM entity_types ORDER B
 -- One kind of record.
 SELECT id, key, display_name, properties, rag, version FROM entity_types WHERE key = %(key)s;
 
+-- name: entity_type_by_id
+-- One kind of record, by its row.
+SELECT id, key, display_name, properties, rag, version FROM entity_types WHERE id = %(id)s;
+
 -- name: add_entity_type
 -- Take a kind that everybody has into use; nothing happens when somebody else just did.
 INSERT INTO entity_types (tenant_id, id, key, display_name, properties, rag, version, created_at, updated_at)
@@ -321,43 +325,43 @@ SELECT st.key AS source_type, s.key AS source_key, tt.key AS target_type, t.key 
  WHERE greatest(s.classification, t.classification) <= %(clearance)s
  ORDER BY st.key, s.key, d.relation, tt.key, t.key;
 
+-- name: record_mark
+-- The mark of whoever wrote the tenant's records last, and whether it covers all that this transaction sees.
+SELECT COALESCE((SELECT latest::text FROM record_writes), '') AS latest,
+       pg_current_xact_id_if_assigned() IS NULL AS settled;
+
 -- name: linked
 -- One record (by id, or by type and key) that a reader may see, and the records that one edge links it to: how many of
 -- each kind, and those asked for, the active first, then the newest. Documents about it that are no records of their
--- own count as linked; scratch documents do not, nor other teams'. When the tenant's records are still as `known`
--- says, nothing but that is read: latest is the mark of whoever wrote them last, settled whether it covers all that
--- this transaction sees.
-WITH written AS MATERIALIZED (
-    SELECT COALESCE((SELECT latest::text FROM record_writes), '') AS latest,
-           pg_current_xact_id_if_assigned() IS NULL AS settled
-), focus AS MATERIALIZED (
+-- own count as linked; scratch documents do not, nor other teams'. The mark (see record_mark) comes with it, so that
+-- it belongs to what was read. What is joined is gathered first: a plan made without statistics is no disaster then.
+WITH focus AS MATERIALIZED (
     SELECT e.id, e.key, e.name, e.properties, e.classification, t.key AS type, t.display_name AS type_name,
            t.properties AS type_properties, t.rag
-      FROM written w
-      JOIN entities e ON e.id = COALESCE(%(id)s::uuid,
-               (SELECT n.id FROM entity_types k JOIN entities n ON (n.tenant_id, n.type_id) = (k.tenant_id, k.id)
-                 WHERE k.key = %(type)s AND n.key = %(key)s))
+      FROM entities e
       JOIN entity_types t ON (t.tenant_id, t.id) = (e.tenant_id, e.type_id)
-     WHERE NOT (w.settled AND w.latest IS NOT DISTINCT FROM %(known)s)
+     WHERE e.id = COALESCE(%(id)s::uuid,
+                  (SELECT n.id FROM entity_types k JOIN entities n ON (n.tenant_id, n.type_id) = (k.tenant_id, k.id)
+                    WHERE k.key = %(type)s AND n.key = %(key)s))
        AND e.deleted_at IS NULL AND e.classification <= %(clearance)s
-       AND NOT EXISTS (SELECT FROM documents o
-                        WHERE o.record_id = e.id AND o.team_id <> COALESCE(%(team_id)s::uuid, '00000000-0000-0000-0000-000000000000')
-                          AND NOT %(sees_teams)s)
-), ends AS (
-    SELECT n.other, jsonb_agg(jsonb_build_array(n.relation, n.direction) ORDER BY n.direction DESC, n.relation) AS relations
-      FROM (SELECT g.target_id AS other, g.relation, 'outgoing' AS direction
-              FROM focus f JOIN edges g ON g.source_id = f.id
-             UNION ALL
-            SELECT g.source_id, g.relation, 'incoming'
-              FROM focus f JOIN edges g ON g.target_id = f.id) n
-     GROUP BY n.other
-), found AS (
-    SELECT e.id AS entity_id, d.id AS document_id, t.key AS type, t.display_name AS type_name, n.relations, s.state,
-           COALESCE(lower(translate(s.state, ' -', '__')) = ANY(%(active)s::text[]), false) AS is_active, e.created_at
-      FROM ends n
-      JOIN entities e ON e.id = n.other
+), near AS MATERIALIZED (
+    SELECT target_id AS other, relation, 'outgoing' AS direction FROM edges WHERE source_id = (SELECT id FROM focus)
+     UNION ALL
+    SELECT source_id, relation, 'incoming' FROM edges WHERE target_id = (SELECT id FROM focus)
+), about AS MATERIALIZED (
+    SELECT d.id, d.record_id, d.key, d.title, d.created_at, d.is_context, NULLIF(d.description, '') AS description,
+           d.deleted_at IS NULL AND d.classification <= %(clearance)s AND d.kind <> ALL(%(scratch)s::text[])
+           AND (d.team_id IS NULL OR d.team_id IS NOT DISTINCT FROM %(team_id)s::uuid OR %(sees_teams)s) AS is_open
+      FROM documents d
+     WHERE d.record_id = ANY(ARRAY(SELECT other FROM near UNION ALL SELECT id FROM focus))
+        OR (d.entity_id = (SELECT id FROM focus) AND d.record_id IS NULL)
+), closed AS MATERIALIZED (
+    SELECT array_agg(record_id) AS ids FROM about WHERE NOT is_open AND record_id IS NOT NULL
+), found AS MATERIALIZED (
+    SELECT e.id, t.key AS type, t.display_name AS type_name, e.key, e.name, e.properties, s.state, e.created_at,
+           COALESCE(lower(translate(s.state, ' -', '__')) = ANY(%(active)s::text[]), false) AS is_active
+      FROM entities e
       JOIN entity_types t ON (t.tenant_id, t.id) = (e.tenant_id, e.type_id)
-      LEFT JOIN documents d ON d.record_id = e.id
       LEFT JOIN LATERAL (
           SELECT e.properties->>p.name AS state
             FROM jsonb_array_elements_text(
@@ -367,54 +371,52 @@ WITH written AS MATERIALIZED (
            WHERE e.properties->>p.name <> ''
            ORDER BY p.place
            LIMIT 1) s ON true
-     WHERE e.deleted_at IS NULL AND e.classification <= %(clearance)s
-       AND (d.id IS NULL
-            OR (d.deleted_at IS NULL AND d.classification <= %(clearance)s AND d.kind <> ALL(%(scratch)s::text[])
-                AND (d.team_id IS NULL OR d.team_id = %(team_id)s::uuid OR %(sees_teams)s)))
+     WHERE e.id = ANY(ARRAY(SELECT other FROM near))
+       AND e.deleted_at IS NULL AND e.classification <= %(clearance)s
+       AND e.id <> ALL(COALESCE((SELECT ids FROM closed), '{}'))
        AND NOT (t.key = 'document'
                 AND (lower(COALESCE(s.state, '')) = ANY(%(scratch)s::text[])
                      OR COALESCE(e.properties->>'kind', '') = ANY(%(scratch)s::text[])
                      OR split_part(COALESCE(e.properties->>'type_key', ''), '.', 2) = ANY(%(scratch)s::text[])))
      UNION ALL
-    SELECT NULL, d.id, 'document', COALESCE((SELECT k.display_name FROM entity_types k WHERE k.key = 'document'), 'Document'),
-           '[["about", "incoming"]]'::jsonb, NULL, false, d.created_at
-      FROM focus f
-      JOIN documents d ON d.entity_id = f.id
-     WHERE d.record_id IS NULL AND d.deleted_at IS NULL AND d.classification <= %(clearance)s
-       AND d.kind <> ALL(%(scratch)s::text[])
-       AND (d.team_id IS NULL OR d.team_id = %(team_id)s::uuid OR %(sees_teams)s)
-), kinds AS (
+    SELECT d.id, 'document', COALESCE((SELECT k.display_name FROM entity_types k WHERE k.key = 'document'), 'Document'),
+           d.key, d.title, '{}', NULL, d.created_at, false
+      FROM about d
+     WHERE d.record_id IS NULL AND d.is_open
+), kinds AS MATERIALIZED (
     SELECT type, max(type_name) AS type_name, count(*) AS total, array_position(%(kinds)s::text[], type) AS place
       FROM found
      GROUP BY type
 ), placed AS (
-    SELECT n.*, row_number() OVER (PARTITION BY n.type ORDER BY n.is_active DESC, n.created_at DESC,
-                                                                COALESCE(n.entity_id, n.document_id) DESC) AS of_kind,
-           row_number() OVER (ORDER BY k.place NULLS LAST, n.type, n.is_active DESC, n.created_at DESC,
-                                       COALESCE(n.entity_id, n.document_id) DESC) AS place
-      FROM found n JOIN kinds k ON k.type = n.type
+    SELECT n.*, row_number() OVER (PARTITION BY n.type ORDER BY n.is_active DESC, n.created_at DESC, n.id DESC) AS of_kind,
+           row_number() OVER (ORDER BY array_position(%(kinds)s::text[], n.type) NULLS LAST, n.type,
+                                       n.is_active DESC, n.created_at DESC, n.id DESC) AS place
+      FROM found n
      WHERE %(kind)s::text IS NULL OR n.type = %(kind)s::text
 ), shown AS (
-    SELECT n.type, n.type_name, n.relations, n.state, n.place, COALESCE(e.key, d.key) AS key,
-           COALESCE(e.name, d.title) AS name, COALESCE(e.properties->>'type_key', e.properties->>'kind') AS type_key,
-           (SELECT e.properties->>due.name
+    SELECT n.type, n.type_name, n.key, n.name, n.state, n.place,
+           COALESCE((SELECT jsonb_agg(jsonb_build_array(w.relation, w.direction) ORDER BY w.direction DESC, w.relation)
+                       FROM near w WHERE w.other = n.id), '[["about", "incoming"]]') AS relations,
+           COALESCE(n.properties->>'type_key', n.properties->>'kind') AS type_key,
+           (SELECT n.properties->>due.name
               FROM unnest(%(due)s::text[]) WITH ORDINALITY AS due (name, place)
-             WHERE e.properties->>due.name <> ''
+             WHERE n.properties->>due.name <> ''
              ORDER BY due.place
              LIMIT 1) AS due,
-           COALESCE(NULLIF(d.description, ''), e.properties->>'description') AS description,
+           COALESCE(d.description, n.properties->>'description') AS description,
            COALESCE(d.is_context, false) AS is_context
       FROM placed n
-      LEFT JOIN entities e ON e.id = n.entity_id
-      LEFT JOIN documents d ON d.id = n.document_id
+      LEFT JOIN about d ON n.type = 'document' AND COALESCE(d.record_id, d.id) = n.id
      WHERE n.of_kind <= %(per_kind)s AND n.place > %(skip)s AND n.place <= %(skip)s::bigint + %(most)s
 )
-SELECT w.latest, w.settled, f.id, COALESCE(f.type, '') AS type, COALESCE(f.type_name, '') AS type_name,
+SELECT COALESCE((SELECT latest::text FROM record_writes), '') AS latest,
+       pg_current_xact_id_if_assigned() IS NULL AS settled,
+       f.id, COALESCE(f.type, '') AS type, COALESCE(f.type_name, '') AS type_name,
        COALESCE(f.key, '') AS key, COALESCE(f.name, '') AS name, COALESCE(f.properties, '{}') AS properties,
        COALESCE(f.classification, 0) AS classification, COALESCE(f.type_properties, '{}') AS type_properties,
        COALESCE(f.rag, '{}') AS rag,
        COALESCE((SELECT jsonb_agg(jsonb_build_object('key', k.type, 'name', k.type_name, 'total', k.total)
                                   ORDER BY k.place NULLS LAST, k.type) FROM kinds k), '[]') AS kinds,
        COALESCE((SELECT jsonb_agg(to_jsonb(s) ORDER BY s.place) FROM shown s), '[]') AS records
-  FROM written w
-  LEFT JOIN focus f ON true;
+  FROM (SELECT) one
+  LEFT JOIN focus f ON f.id <> ALL(COALESCE((SELECT ids FROM closed), '{}'));

@@ -15,6 +15,9 @@ from parlour.knowledge.records.relations import BETWEEN_EQUALS, SAID_BY_THE_WHOL
 
 SQL = Queries.beside(__file__)
 
+type SnapshotRow = tuple[UUID, UUID, RowDraft]
+"""A row's own id, its record's, and what it says."""
+
 
 @dataclass(frozen=True, slots=True)
 class EntityId:
@@ -90,6 +93,10 @@ def entity_type(tx: Transaction, key: str) -> Definition | None:
     return tx.first(SQL["entity_type"], Definition, key=key)
 
 
+def entity_type_by_id(tx: Transaction, type_id: UUID) -> Definition | None:
+    return tx.first(SQL["entity_type_by_id"], Definition, id=type_id)
+
+
 def add_entity_type(tx: Transaction, kind: Definition, type_id: UUID, now: datetime) -> bool:
     columns = {"key": kind.key, "display_name": kind.display_name, "properties": kind.properties, "rag": kind.rag}
     return tx.run(SQL["add_entity_type"], id=type_id, now=now, **columns) > 0
@@ -142,8 +149,7 @@ def delete_record(tx: Transaction, record_id: UUID, by: str, now: datetime) -> N
     tx.run(SQL["delete_record_rows"], id=record_id, now=now)
 
 
-def put_snapshots(tx: Transaction, rows: Sequence[tuple[UUID, UUID, RowDraft]], now: datetime) -> None:
-    """Each row with its own id and its record's."""
+def put_snapshots(tx: Transaction, rows: Sequence[SnapshotRow], now: datetime) -> None:
     tx.run_many(SQL["put_snapshot"], [_row(*row, now) for row in rows])
 
 
@@ -228,12 +234,22 @@ def all_edges(tx: Transaction, clearance: int) -> list[NamedEdge]:
 
 
 @dataclass(frozen=True, slots=True)
-class LinkedRow:
-    """A record with what it is linked to; id is None when there is no such record, or nothing changed since `known`.
+class Mark:
+    """Of the transaction that wrote the tenant's records last; settled: it covers all that this transaction sees,
+    which has written nothing itself."""
 
-    latest   the mark of the transaction that wrote the tenant's records last.
-    settled  whether that covers all that this transaction sees: it has written nothing itself.
-    """
+    latest: str
+    settled: bool
+
+
+def record_mark(tx: Transaction) -> Mark:
+    return tx.one(SQL["record_mark"], Mark)
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedRow:
+    """A record with what it is linked to, and the mark that it was read under; id is None when there is no such
+    record."""
 
     latest: str
     settled: bool
