@@ -113,7 +113,7 @@ def test_a_record_that_the_binding_may_not_see_cannot_be_talked_about(
     _, known = begin(client, None)
     for headers in ({}, {"Authorization": f"Bearer {known['token']}"}):
         status, told = begin(client, about, **headers)
-        assert (status, told["error"]["code"]) == (404, "not_found")  # type: ignore[index, call-overload]
+        assert (status, told["error"]["code"]) == (404, "not_found")  # type: ignore[index]
 
 
 @pytest.mark.parametrize("about", ["", "x" * 201, 7, ["task/T-1"]])

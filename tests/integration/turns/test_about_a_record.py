@@ -1,0 +1,180 @@
+"""A conversation about a record begins with it, with what it is linked to, and its tools know which one it is."""
+
+import json
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from parlour.context import budget
+from parlour.infra.jsonable import JsonObject, canonical
+from parlour.knowledge.records.linked_text import HINT
+from parlour.knowledge.tools.get_linked_entities import GET_LINKED_ENTITIES, get_linked_entities
+from parlour.principal import Principal
+from parlour.turns.run import run
+from tests.desk import Desk, calls, says
+
+
+def about(desk: Desk, handle: str | None) -> tuple[Principal, UUID]:
+    """A visitor of the site desk and their session about the record, whoever may see that."""
+    visitor = desk.visit()
+    session = desk.session_of(visitor)
+    if handle:
+        kind, key = handle.split("/")
+        desk.rows(
+            "UPDATE sessions SET entity_id = (SELECT e.id FROM entities e JOIN entity_types t ON t.id = e.type_id"
+            f" WHERE t.key = '{kind}' AND e.key = '{key}') WHERE id = '{session}' RETURNING id"
+        )
+    return visitor, session
+
+
+def ask(desk: Desk, handle: str | None, *script: list[JsonObject]) -> None:
+    visitor, session = about(desk, handle)
+    desk.write_web(visitor, session, "Where do we stand?")
+    desk.model.script = [*script] or [says("Nowhere yet.")]
+    desk.database.statements.by_name.clear()
+    desk.run()
+
+
+def system(desk: Desk) -> list[str]:
+    return [str(block["text"]) for block in desk.model.requests[-1].system]
+
+
+def give_tool(desk: Desk) -> None:
+    desk.add_tool("get_linked_entities", get_linked_entities, writes=False)
+    schema = json.dumps(GET_LINKED_ENTITIES.schema)
+    desk.rows(f"UPDATE tools SET schema = '{schema}' WHERE name = 'get_linked_entities' RETURNING id")
+
+
+def test_it_begins_with_the_record_and_what_it_is_linked_to(desk: Desk) -> None:
+    ask(desk, "project/NRS")
+    _, briefing = system(desk)
+    assert "This conversation is about project/NRS." in briefing
+    ((name,),) = desk.rows("SELECT name FROM entities WHERE key = 'NRS'")
+    assert str(name) in briefing.split("# Linked records")[0]
+    assert "[milestone/M1]" in briefing
+    assert "← milestone_of" in briefing
+
+
+def test_the_layer_is_counted_and_keeps_to_its_caps(desk: Desk) -> None:
+    ask(desk, "project/NRS")
+    ((layers,),) = desk.rows("SELECT tokens_by_layer FROM llm_calls")
+    assert isinstance(layers, dict)
+    assert 100 < layers["briefing"] <= budget.MESSAGING.briefing
+
+
+def test_it_is_one_statement_and_none_without_a_record(desk: Desk) -> None:
+    ask(desk, "project/NRS")
+    with_record = dict(desk.database.statements.by_name)
+    ask(desk, None)
+    without = dict(desk.database.statements.by_name)
+    assert with_record.pop("records.linked") == 1
+    assert "records.linked" not in without
+    assert with_record == without
+    assert len(system(desk)) == 1
+
+
+def test_what_the_user_may_not_see_is_not_there(desk: Desk) -> None:
+    desk.rows("UPDATE entities SET classification = 3 WHERE key IN ('NRS', 'M2') RETURNING id")
+    ask(desk, "project/NRS")
+    assert len(system(desk)) == 1
+    ask(desk, "milestone/M1")
+    said = canonical([list(desk.model.requests[-1].system)])
+    assert "milestone/M1" in said
+    assert "M2" not in said
+    assert "NRS" not in said
+
+
+def test_a_record_that_was_deleted_is_no_subject_any_more(desk: Desk) -> None:
+    desk.rows("UPDATE entities SET deleted_at = now() WHERE key = 'NRS' RETURNING id")
+    ask(desk, "project/NRS")
+    assert len(system(desk)) == 1
+
+
+def test_its_bytes_stay_until_something_was_written(desk: Desk) -> None:
+    visitor, session = about(desk, "project/NRS")
+    services, said = desk.services(), []
+    for number in range(3):
+        if number == 2:
+            desk.rows("UPDATE entities SET name = 'Steel ready' WHERE key LIKE 'M%' RETURNING id")
+        desk.write_web(visitor, session, f"Question {number}?")
+        desk.model.script = [says("As I said.")]
+        run(services, desk.wakes()[-1], lambda: 60.0)
+        said.append(system(desk)[1])
+    assert said[0] == said[1] != said[2]
+    assert "Steel ready [milestone/" in said[2]
+
+
+def test_the_hint_is_for_agents_that_have_the_tool(desk: Desk) -> None:
+    desk.rows("UPDATE agents SET tools = array_remove(tools, 'get_linked_entities') RETURNING id")
+    ask(desk, "project/NRS")
+    assert HINT not in system(desk)[1]
+    give_tool(desk)
+    ask(desk, "project/NRS")
+    assert HINT in system(desk)[1]
+
+
+def told(desk: Desk) -> dict[str, Any]:
+    (*_, (result,)) = desk.rows("SELECT result FROM tool_calls ORDER BY started_at")
+    assert isinstance(result, dict)
+    return result
+
+
+def test_the_tool_tells_of_the_record_that_it_is_about(desk: Desk) -> None:
+    give_tool(desk)
+    ask(desk, "task/T-121", calls("get_linked_entities"), says("The permit [1]."))
+    found = told(desk)
+    assert found["entity"] == "task/T-121"
+    assert found["kinds"] == {"risk": 1, "permit": 1}
+    assert [one["handle"] for one in found["linked"]] == ["risk/R-05", "permit/P-22"]
+
+
+def test_the_tool_tells_of_any_record_by_kind(desk: Desk) -> None:
+    give_tool(desk)
+    ask(desk, None, calls("get_linked_entities", entity="task/T-121", kind="permit"), says("Yes."))
+    assert [one["handle"] for one in told(desk)["linked"]] == ["permit/P-22"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        ({}, "about no record; give a handle"),
+        ({"entity": "task/T-999"}, "there is no record task/T-999"),
+        ({"entity": "T-121"}, "there is no record T-121"),
+        ({"entity": "task/T-121", "kind": "permits"}, "did you mean 'permit'?"),
+        ({"entity": "task/T-121", "kind": "no kind"}, "give the key of a type"),
+        ({"entity": "task/T-121", "page": 3}, "there is one page"),
+        ({"entity": "task/T-121", "page": 0}, "less than the minimum of 1"),
+        ({"handle": "task/T-121"}, "handle"),
+    ],
+)
+def test_a_wrong_argument_is_answered_with_what_to_do(desk: Desk, arguments: JsonObject, hint: str) -> None:
+    give_tool(desk)
+    ask(desk, None, calls("get_linked_entities", **arguments), says("Sorry."))
+    assert told(desk)["ok"] is False
+    assert hint in str(told(desk)["message"])
+
+
+def test_a_kind_that_has_no_links_is_no_mistake(desk: Desk) -> None:
+    give_tool(desk)
+    ask(desk, "task/T-121", calls("get_linked_entities", kind="goal"), says("None."))
+    assert told(desk)["linked"] == []
+    assert told(desk)["hint"] == "It is linked to nothing of kind goal."
+
+
+def test_pages_follow_each_other(desk: Desk) -> None:
+    ((focus,),) = desk.rows("SELECT id FROM entities WHERE key = 'T-121'")
+    desk.rows(
+        "INSERT INTO edges (tenant_id, id, source_id, target_id, relation, created_at) SELECT current_tenant(),"
+        f" gen_random_uuid(), '{focus}', id, 'relates_to', now() FROM entities WHERE id <> '{focus}' RETURNING id"
+    )
+    give_tool(desk)
+    seen: list[str] = []
+    page = 1
+    while page:
+        ask(desk, "task/T-121", calls("get_linked_entities", page=page), says("And on."))
+        found = told(desk)
+        seen += [one["handle"] for one in found["linked"]]
+        page = int(str(found.get("next_page", 0)))
+    assert len(seen) == len(set(seen)) == sum(found["kinds"].values())
+    assert len(seen) > 16
