@@ -8,7 +8,8 @@ from uuid import UUID
 from parlour.infra.errors import InvalidRequest, NotFound
 from parlour.infra.jsonable import canonical
 from parlour.infra.postgres import Transaction
-from parlour.knowledge.documents import store, tree
+from parlour.knowledge.documents import pages, store, tree
+from parlour.knowledge.documents.pages import Page
 from parlour.knowledge.documents.store import Document, ProjectDocument, Sight
 from parlour.knowledge.documents.tree import Line, Node, Placed
 from parlour.knowledge.records import entities
@@ -137,13 +138,19 @@ def text(tx: Transaction, document: Document) -> str:
     return store.content(tx, document.id)
 
 
-def piece_of(principal: Principal, tx: Transaction, document: Document, passage: str) -> Found | None:
-    """The first searchable piece of a document that stands in `passage`, to cite it by; its very first otherwise."""
+def piece_of(principal: Principal, tx: Transaction, document: Document, page: Page) -> Found | None:
+    """The first searchable piece of a document that stands on a page, to cite the page by; its very first piece when
+    none is told from the others."""
     pieces = store.pieces(tx, document.id, principal.clearance)
-    for piece in pieces:
-        if (first := piece.body.strip().partition("\n")[0][:_TELLING]) and first in passage:
-            return piece
-    return pieces[0] if pieces else None
+    names = {*page.heading[-1:], *(heading.text for heading in pages.headings(page.contents))}
+    there = [piece for piece in pieces if _tells(piece) and _tells(piece) in page.contents]
+    under = [piece for piece in there if str(piece.metadata.get("heading") or "").rpartition(" > ")[2] in names]
+    return next(iter(under or there or pieces), None)
+
+
+def _tells(piece: Found) -> str:
+    """What a piece is known by in its text: how it ends. It may begin with a header or a line that is repeated."""
+    return piece.body.strip().rpartition("\n")[2][-_TELLING:]
 
 
 def _named(ref: Ref) -> UUID | str:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from parlour.infra import log
-from parlour.infra.errors import CallerError, InvalidArguments, ProviderRejected, ProviderUnavailable
+from parlour.infra.errors import InvalidArguments, ProviderRejected, ProviderUnavailable
 from parlour.infra.jsonable import Json, JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.knowledge.documents import catalogue, pages
@@ -14,6 +14,7 @@ from parlour.knowledge.records.record import Entity
 from parlour.knowledge.search.found import Found
 from parlour.knowledge.search.search import EVERYWHERE, Scope, search
 from parlour.knowledge.search.sources import number_rows
+from parlour.knowledge.tools.asked import told, word
 from parlour.tools.definition import BUILT_IN, Tool
 from parlour.tools.run import Builtin, ToolContext
 
@@ -93,19 +94,17 @@ def _told(builtin: Builtin) -> Builtin:
     """A mistake of the caller's is the model's, who can correct it."""
 
     def run(context: ToolContext, arguments: JsonObject) -> JsonObject:
-        try:
+        with told():
             return builtin(context, arguments)
-        except CallerError as error:
-            raise InvalidArguments(str(error)) from error
 
     return run
 
 
 def _list(context: ToolContext, arguments: JsonObject) -> JsonObject:
-    cursor = _word(arguments, "cursor")
+    cursor = word(arguments, "cursor")
 
     def look(tx: Transaction) -> JsonObject:
-        project = _project(context, tx, _word(arguments, "project"))
+        project = _project(context, tx, word(arguments, "project"))
         if project is None:
             listed = catalogue.newest(context.principal, tx, cursor, _MOST_LISTED, context.team_id)
             return _listed([_known(document) for document in listed.documents], listed.next_cursor)
@@ -124,14 +123,14 @@ def _list(context: ToolContext, arguments: JsonObject) -> JsonObject:
 
 def _searching(embedder: Embedder) -> Builtin:
     def run(context: ToolContext, arguments: JsonObject) -> JsonObject:
-        query = _word(arguments, "query")
+        query = word(arguments, "query")
         if not query:
             raise InvalidArguments("query: say what to look for, in words")
         vector = _embed(embedder, query, context)
 
         def look(tx: Transaction) -> JsonObject:
             scope = EVERYWHERE
-            if named := _word(arguments, "project"):
+            if named := word(arguments, "project"):
                 scope = Scope(project_id=catalogue.project(context.principal, tx, named).id)
             rows = search(
                 context.principal, tx, query=query, vector=vector, scope=scope, most=_DEPTH, team_id=context.team_id
@@ -149,21 +148,21 @@ def _searching(embedder: Embedder) -> Builtin:
 def _get(context: ToolContext, arguments: JsonObject) -> JsonObject:
     at = arguments.get("at")
     start = int(at) if isinstance(at, int | float) else 0
-    section = _word(arguments, "section")
+    section = word(arguments, "section")
 
     def look(tx: Transaction) -> JsonObject:
-        document = catalogue.find(context.principal, tx, _word(arguments, "document"), context.team_id)
+        document = catalogue.find(context.principal, tx, word(arguments, "document"), context.team_id)
         content = catalogue.text(tx, document)
         begin, end = _span(document, content, section)
         page = pages.page(content, max(start, begin), PAGE, end)
-        source = catalogue.piece_of(context.principal, tx, document, page.contents)
+        source = catalogue.piece_of(context.principal, tx, document, page)
         numbers = number_rows(tx, context.session_id, [source] if source else [], context.fence)
-        told: JsonObject = {"document": numbers[source.row_id]} if source else {}
-        told |= {"handle": document.handle, "title": document.title, "length": document.length}
-        told |= {"heading": " > ".join(page.heading)} if page.heading else {}
-        told |= {"contents": page.contents}
-        told |= {} if page.next is None else {"next": page.next}
-        return told if start or section or page.next is None else {**told, "sections": _sections(content)}
+        said: JsonObject = {"document": numbers[source.row_id]} if source else {}
+        said |= {"handle": document.handle, "title": document.title, "length": document.length}
+        said |= {"heading": " > ".join(page.heading)} if page.heading else {}
+        said |= {"contents": page.contents}
+        said |= {} if page.next is None else {"next": page.next}
+        return said if start or section or page.next is None else {**said, "sections": _sections(content)}
 
     return context.database.run(context.principal, look)
 
@@ -174,8 +173,8 @@ def _metadata(context: ToolContext, arguments: JsonObject) -> JsonObject:
 
     def look(tx: Transaction) -> JsonObject:
         found, missing = catalogue.find_many(context.principal, tx, refs, context.team_id)
-        told: JsonObject = {"documents": [_described(document) for document in found]}
-        return {**told, "not_found": [*missing]} if missing else told
+        said: JsonObject = {"documents": [_described(document) for document in found]}
+        return {**said, "not_found": [*missing]} if missing else said
 
     return context.database.run(context.principal, look)
 
@@ -219,33 +218,27 @@ def _section(row: Found) -> JsonObject:
 
 
 def _known(document: Document, parent: Document | None = None) -> JsonObject:
-    told: JsonObject = {"document": document.handle, "title": document.title, "length": document.length}
-    told |= {"description": document.description} if document.description else {}
-    told |= {"under": parent.handle} if parent else {}
-    return told | ({"is_context": True} if document.is_context else {})
+    said: JsonObject = {"document": document.handle, "title": document.title, "length": document.length}
+    said |= {"description": document.description} if document.description else {}
+    said |= {"under": parent.handle} if parent else {}
+    return said | ({"is_context": True} if document.is_context else {})
 
 
 def _described(document: Document) -> JsonObject:
-    told = {**_known(document), "updated_at": document.updated_at.isoformat(timespec="minutes")}
+    said = {**_known(document), "updated_at": document.updated_at.isoformat(timespec="minutes")}
     known = {"state": document.state, "project": document.project}
-    return {**told, **{name: value for name, value in known.items() if value}}
+    return {**said, **{name: value for name, value in known.items() if value}}
 
 
 def _listed(documents: Sequence[JsonObject], cursor: str) -> JsonObject:
-    told: JsonObject = {"documents": [*documents]} if documents else {"documents": [], "hint": _NONE}
-    return {**told, "next_cursor": cursor} if cursor else told
+    said: JsonObject = {"documents": [*documents]} if documents else {"documents": [], "hint": _NONE}
+    return {**said, "next_cursor": cursor} if cursor else said
 
 
 def _sections(content: str) -> list[Json]:
     found = pages.headings(content)
     more: list[Json] = [f"... and {len(found) - _MOST_SECTIONS} more"] if len(found) > _MOST_SECTIONS else []
     return [*(heading.text for heading in found[:_MOST_SECTIONS]), *more]
-
-
-def _word(arguments: JsonObject, name: str) -> str:
-    """An argument as the database can take it."""
-    value = arguments.get(name)
-    return "" if value is None else str(value).replace("\x00", " ").encode("utf-8", "replace").decode().strip()
 
 
 def _embed(embedder: Embedder, query: str, context: ToolContext) -> Vector | None:
