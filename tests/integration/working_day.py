@@ -39,6 +39,7 @@ from tests.desk import Desk, WordEmbedder, says, searches
 from tests.integration.found_and_shown import found_and_shown
 from tests.integration.left_lying import work_left_lying
 from tests.integration.long_calls import long_calls
+from tests.integration.records_kept import records_kept
 
 ISSUER = Issuer("https://id.example.org", rsa.generate_private_key(public_exponent=65537, key_size=2048))
 SECRET = "s" * 40
@@ -93,6 +94,7 @@ def play(desk: Desk) -> None:
     """The whole day."""
     administration(desk)
     configuration(desk)
+    records_kept(desk)
     found_and_shown(desk)
     conversation_on_whatsapp(desk)
     conversation_on_the_web(desk)

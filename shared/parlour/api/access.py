@@ -38,12 +38,8 @@ class Caller:
             yield tx
 
     def embed_soon(self) -> None:
-        """Have what was just committed get its vectors. It is found by its words already; should the queue be away,
-        the sweep sees to it."""
-        try:
-            pending.nudge(self.services.embedding, self.principal.tenant_id)
-        except QueueUnavailable as problem:
-            log.error("embedding_not_woken", problem)
+        """Have what was just committed get its vectors."""
+        embed_soon(self.services, self.principal.tenant_id)
 
     def check_token(self, session_id: UUID) -> None:
         """A visitor's token is good for the session it was issued with; NotFound for any other."""
@@ -55,6 +51,15 @@ class Caller:
         """Whether the caller may read that session: its own visitor, or a viewer of the tenant; else NotFound."""
         self.check_token(session_id)
         people.session_of(self.principal, tx, session_id)
+
+
+def embed_soon(services: Services, tenant_id: UUID) -> None:
+    """Have what a tenant just committed get its vectors. It is found by its words already; should the queue be away,
+    the sweep sees to it."""
+    try:
+        pending.nudge(services.embedding, tenant_id)
+    except QueueUnavailable as problem:
+        log.error("embedding_not_woken", problem)
 
 
 def services(request: Request) -> Services:

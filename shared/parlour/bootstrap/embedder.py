@@ -12,10 +12,7 @@ from parlour.infra.postgres import SecondsLeft
 from parlour.infra.settings import EmbedderSettings, load
 from parlour.knowledge.index import embedder
 from parlour.knowledge.index.embedder import Services
-
-
-def _nothing_described(*_: object) -> bool:
-    return False
+from parlour.knowledge.records.backfill import backfill
 
 
 @functools.cache
@@ -27,7 +24,7 @@ def build_embedder() -> Work[JsonObject]:
         database=database(settings, secrets),
         spaces=spaces(settings, secrets),
         embedding=clients.delays(settings.embedding_queue_url),
-        backfill=_nothing_described,
+        backfill=backfill,
         default_cap=settings.daily_cap_usd,
         clock=lambda: datetime.now(UTC),
         new_id=uuid7,

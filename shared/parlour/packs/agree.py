@@ -137,6 +137,8 @@ def _entity_types(reading: Reading) -> Iterator[PackProblem]:
         yield from _all_known(
             at, ("rag", "tracked_properties"), "property", kind.rag.tracked_properties, kind.properties
         )
+        if kind.rag.chat_agent:
+            yield from _known(at, ("rag", "chat_agent"), "agent", kind.rag.chat_agent, reading.names("agents"))
         for name in sorted(placeholders(kind.rag.semantic)):
             yield from _known(at, ("rag", "semantic"), "property", name, kind.properties)
 

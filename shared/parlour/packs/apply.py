@@ -14,13 +14,15 @@ from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database, Transaction
 from parlour.knowledge.documents.documents import prepare_documents, write_documents
 from parlour.knowledge.index.embed import Embedder, embed_texts, space
+from parlour.knowledge.records import backfill
 from parlour.knowledge.records.changes import Changes
+from parlour.knowledge.records.definition import is_told_anew
 from parlour.knowledge.records.drafts import prepare_entities, write_entities
 from parlour.knowledge.records.edges import write_edges
 from parlour.models import spend
-from parlour.packs import built_in, drafts, plan, store, weigh
+from parlour.packs import built_in, built_in_kinds, drafts, plan, store, weigh
 from parlour.packs.format import Pack
-from parlour.packs.plan import Kind, Plan
+from parlour.packs.plan import Kind, Plan, Stored
 from parlour.principal import LEVELS, Principal
 from parlour.tenancy import audit, routes, tenants, versions
 from parlour.tenancy.roles import require
@@ -87,7 +89,7 @@ def apply(
     nothing was written.
     """
     require(principal, "admin")
-    pack = built_in.added(pack)
+    pack = built_in_kinds.added(built_in.added(pack))
     _refuse_too_large(pack, measure)
     where = space(embedder)
     types, records = drafts.record_types(pack), drafts.entities(pack)
@@ -165,8 +167,19 @@ def _write_configuration(
     for one in plans:
         store.put(tx, one.kind, one.writes, ids, now)
         _record_versions(principal, tx, one, now, new_id)
+    _have_told_anew(tx, plans, known, now)
     _write_routes(tx, pack, ids)
     return {one.kind: _tally(one.changes, one.kept, one.retired) for one in plans}
+
+
+def _have_told_anew(
+    tx: Transaction, plans: Sequence[Plan], known: Mapping[tuple[Kind, str], Stored], now: datetime
+) -> None:
+    """Records are described by the type they have: where that changed, those that are not in the pack follow."""
+    for part in (part for one in plans if one.kind == "entity_type" for part in one.writes):
+        before = known.get((part.kind, part.name))
+        if before and is_told_anew(before.config, part.config):
+            backfill.mark(tx, part.id, now)
 
 
 def _record_versions(principal: Principal, tx: Transaction, done: Plan, now: datetime, new_id: NewId) -> None:

@@ -1,12 +1,13 @@
 """A pack's records and documents as the knowledge room takes them, and its routing keys."""
 
-from parlour.infra.jsonable import JsonObject
+from parlour.infra.jsonable import Json, JsonObject
 from parlour.knowledge.documents.documents import DocumentDraft
 from parlour.knowledge.records.drafts import EntityDraft
 from parlour.knowledge.records.edges import EdgeDraft
 from parlour.knowledge.records.entities import EntityKey
+from parlour.knowledge.records.properties import SOURCES
 from parlour.knowledge.records.snapshots import RecordType
-from parlour.packs.format import Binding, Document, Pack
+from parlour.packs.format import Binding, Document, Pack, Record, Source
 from parlour.packs.forms import stored
 from parlour.tenancy import routes
 
@@ -26,9 +27,24 @@ def record_types(pack: Pack) -> list[RecordType]:
 def entities(pack: Pack) -> list[EntityDraft]:
     """The records, without their links."""
     return [
-        EntityDraft(entity_key(reference), record.name, {**record.properties}, record.classification)
+        EntityDraft(
+            entity_key(reference),
+            record.name,
+            _properties(record),
+            record.classification,
+            entity_key(record.project) if record.project else None,
+        )
         for reference, record in pack.records.items()
     ]
+
+
+def _properties(record: Record) -> JsonObject:
+    sources: list[Json] = [_said(source) for source in record.sources]
+    return {**record.properties, SOURCES: sources} if sources else {**record.properties}
+
+
+def _said(source: Source) -> JsonObject:
+    return {name: value for name, value in stored(source).items() if value not in {"", None}}
 
 
 def edges(pack: Pack) -> list[EdgeDraft]:

@@ -11,6 +11,7 @@ from parlour.knowledge.documents.documents import DocumentDraft, read_documents
 from parlour.knowledge.records.drafts import EntityDraft, read_entities
 from parlour.knowledge.records.edges import EdgeDraft, read_edges
 from parlour.knowledge.records.entities import EntityKey
+from parlour.knowledge.records.properties import SOURCES
 from parlour.models import spend
 from parlour.packs import explain, front_matter, store
 from parlour.packs.drafts import TOOL_HOSTS
@@ -91,7 +92,9 @@ def _record(entity: EntityDraft, edges: Sequence[EdgeDraft], path: str) -> JsonO
         "key": entity.key.key,
         "name": entity.name,
         "classification": entity.classification,
-        "properties": entity.properties,
+        "project": _reference(entity.project) if entity.project else None,
+        "properties": {name: value for name, value in entity.properties.items() if name != SOURCES},
+        "sources": entity.properties.get(SOURCES, []),
         "links": [{"relation": relation, "to": target} for relation, target in links],
     }
     return _said(Record, path, row)

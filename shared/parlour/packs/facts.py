@@ -1,12 +1,14 @@
 """Whether records fit their types, links lead to records, and documents belong to one."""
 
-import math
-from collections.abc import Callable, Iterator, Mapping
-from datetime import date
+from collections.abc import Iterator
 from typing import Any
 
 from parlour.infra.errors import PackProblem
+from parlour.knowledge.records.kinds import KINDS
+from parlour.knowledge.records.properties import SOURCES, is_system, misfit
+from parlour.knowledge.records.record import PROJECT
 from parlour.knowledge.text.nearest import listed, meant
+from parlour.packs import built_in_kinds
 from parlour.packs.format import EntityType, Property, Record
 from parlour.packs.locate import Located, Place
 from parlour.packs.reading import Reading
@@ -17,18 +19,21 @@ _OWN_FIELDS = frozenset({"date", "author"})
 
 def problems(reading: Reading) -> Iterator[PackProblem]:
     """Everything that is wrong with records and what leads to them."""
-    types = reading.all("entity_types", EntityType)
+    own = reading.all("entity_types", EntityType)
+    types = {**built_in_kinds.kinds(), **own}
+    names = reading.names("entity_types") | KINDS.keys()
+    for name, kind, at in reading.each("entity_types", EntityType):
+        yield from _reserved(at, kind, name)
     records: Iterator[tuple[str, tuple[Record, ...], Located]] = reading.each("entities", tuple)
     known = _Known(reading)
     for name, found, at in records:
-        if name not in reading.names("entity_types"):
-            yield at.problem(
-                (), f"there is no entity type '{name}' (there are: {listed(reading.names('entity_types'))})"
-            )
+        if name not in names:
+            yield at.problem((), f"there is no entity type '{name}'{meant(name, names)} (there are: {listed(names)})")
         yield from _repeated(at, found)
         for number, record in enumerate(found):
             yield from _properties(at, (number, "properties"), record, types.get(name))
             yield from _links(at, number, f"{name}/{record.key}", record, known)
+            yield from _project(at, number, f"{name}/{record.key}", record, known)
     for key, document in reading.documents().items():
         entity = document.header.entity
         if entity and (message := known.missing(entity)):
@@ -77,6 +82,24 @@ def _links(at: Located, number: int, source: str, record: Record, known: _Known)
             yield at.problem(place, "this link is here twice")
 
 
+def _project(at: Located, number: int, source: str, record: Record, known: _Known) -> Iterator[PackProblem]:
+    if record.project is None:
+        return
+    if not record.project.startswith(f"{PROJECT}/"):
+        yield at.problem((number, "project"), f"must name a project, like '{PROJECT}/NRS'")
+    elif message := known.missing(record.project):
+        yield at.problem((number, "project"), message)
+    elif record.project == source:
+        yield at.problem((number, "project"), "a project does not belong to itself")
+
+
+def _reserved(at: Located, kind: EntityType, name: str) -> Iterator[PackProblem]:
+    """Properties that only Parlour writes, of every record."""
+    for one in kind.properties:
+        if is_system(one) or one == SOURCES:
+            yield at.problem(("properties", one), f"every record has this already, {name} cannot define it")
+
+
 def _properties(at: Located, place: Place, record: Record, kind: EntityType | None) -> Iterator[PackProblem]:
     if kind is None:
         return
@@ -95,29 +118,4 @@ def _properties(at: Located, place: Place, record: Record, kind: EntityType | No
 
 
 def _misfit(known: Property, value: Any) -> str | None:
-    fits, expected = _TYPES[known.type]
-    if known.type == "choice":
-        near = meant(str(value), known.choices)
-        return None if value in known.choices else f"must be one of {', '.join(known.choices)}{near}"
-    return None if fits(value) else f"must be {expected}"
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def _is_date(value: object) -> bool:
-    try:
-        return isinstance(value, str) and date.fromisoformat(value).isoformat() == value
-    except ValueError:
-        return False
-
-
-_TYPES: Mapping[str, tuple[Callable[[object], bool], str]] = {
-    "text": (lambda value: isinstance(value, str), "text; put numbers in quotes"),
-    "number": (_is_number, "a number, without unit and thousands separators"),
-    "integer": (lambda value: _is_number(value) and isinstance(value, int), "a whole number"),
-    "boolean": (lambda value: isinstance(value, bool), "true or false"),
-    "date": (_is_date, "an ISO date like 2026-02-17"),
-    "choice": (lambda value: isinstance(value, str), "one of the choices"),
-}
+    return misfit(known.type, known.choices, value)

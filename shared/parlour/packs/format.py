@@ -245,20 +245,47 @@ class Property(Part):
 
 
 class Rag(Part):
-    """What Parlour makes of a type's records for search and, later, Pulses.
+    """What Parlour makes of a type's records: rows to search, Pulses, conversations about one of them.
 
-    `semantic` is the template of a record's snapshot. The rest is kept for the Pulse and the entity chat.
+    semantic            the template of a record's snapshot: {{name}}, {{key}}, {{type}} and the type's properties.
+    context             off: its records are not searched.
+    children            auto: a change of what belongs to a record makes the record's Pulse stale, too.
+    pulse               auto: its records have Pulses, written by `pulse_model` (cheap when left out) to `pulse_prompt`.
+    coalesce_seconds    how long changes are gathered before a Pulse is written anew.
+    status_properties   whose values are counted for a Pulse.
+    tracked_properties  which changes make a Pulse stale; left out, every change.
+    chat_visibility     who else reads a conversation about a record.
+    chat_agent          the agent that answers about a record, by its slug.
+    summary_interval    messages between two summaries of a conversation.
+    budget              tokens of a conversation about a record; left out, its agent's.
+    classification      what a new record has when nobody says.
+    icon, colour, link  how a record is shown, and where: {{key}} and {{type}} are filled in.
     """
 
+    elsewhere: ClassVar[Mapping[str, str]] = {
+        "coalesce": "say it in seconds, as `coalesce_seconds`",
+        "status_property": "name them in a list, as `status_properties`",
+        "pulse_tracked_properties": "name them in a list, as `tracked_properties`",
+        "color": "it is spelt `colour`",
+    }
+
     semantic: Annotated[str, Field(max_length=2_000)] = ""
+    context: Literal["auto", "off"] = "auto"
+    children: Literal["auto", "off"] = "off"
     pulse: Literal["auto", "off"] = "off"
     pulse_prompt: Prose = ""
     pulse_model: Literal["", "default", "cheap"] = ""
-    coalesce_seconds: Annotated[int, Field(ge=1, le=86_400)] = 30
+    coalesce_seconds: Annotated[int, Field(ge=10, le=120)] = 30
     status_properties: tuple[Identifier, ...] = ()
     tracked_properties: tuple[Identifier, ...] = ()
     chat_visibility: Literal["private", "shared", "role_gated"] = "private"
+    chat_agent: Slug | None = None
     summary_interval: Annotated[int, Field(ge=10, le=1_000)] = 50
+    budget: Annotated[int, Field(ge=2_000, le=200_000)] | None = None
+    classification: Literal["public", "internal", "confidential", "restricted"] = "public"
+    icon: Annotated[str, AfterValidator(spelling.icon)] = ""
+    colour: Annotated[str, AfterValidator(spelling.colour)] = ""
+    link: Annotated[str, AfterValidator(spelling.link)] = ""
 
 
 class EntityType(Part):
@@ -276,13 +303,23 @@ class Link(Part):
     to: Reference
 
 
+class Source(Part):
+    """Where something that a record says was read."""
+
+    title: Annotated[str, Field(min_length=1, max_length=300)]
+    locator: Line = ""
+    page: int | str | None = None
+
+
 class Record(Part):
-    """A business record with its links."""
+    """A business record with its links. `project`: the one that it belongs to, as `project/key`."""
 
     key: RecordKey
-    name: Name
+    name: Annotated[str, Field(min_length=1, max_length=300)]
     classification: Level = 0
+    project: Reference | None = None
     properties: dict[Identifier, Scalar] = {}
+    sources: tuple[Source, ...] = ()
     links: tuple[Link, ...] = ()
 
 

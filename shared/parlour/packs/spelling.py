@@ -24,6 +24,9 @@ _TEMPLATE_LANGUAGE = re.compile(r"(?:[a-z]{2,3}(?:_[A-Z]{2,3})?)?")
 _HOST = re.compile(r"(?=.{1,253}$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*")
 _PORT = re.compile(r"[1-9]\d{1,4}")
 _MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2})?(?:Z|[+-]\d{2}:\d{2})?)?")
+_ICON = re.compile(r"[a-z][a-z0-9-]{0,39}")
+_COLOUR = re.compile(r"[a-z]{2,20}|#[0-9a-f]{6}")
+_LINK = re.compile(r"(?=.{1,500}$)(?:https://[a-z0-9.:-]+)?/(?!/)[^\s\"'<>\\]*\{\{key\}\}[^\s\"'<>\\]*")
 _SECRET_PATH = re.compile(r"(?:[A-Za-z0-9_.-]{1,64}/){1,8}[A-Za-z0-9_.-]{1,64}")
 _KNOWN_VALUES = re.compile(r"(?:sk-|sk_|pk_|rk_|xox[a-z]-|gh[a-z]_|github_pat_|AKIA|ASIA|AIza|eyJ|hf_|EAA|-----BEGIN)")
 _LONG_RUN = re.compile(r"[A-Za-z0-9]{20,}")
@@ -133,6 +136,22 @@ def scalar(value: object) -> object:
     if isinstance(value, str | int | float):
         return value
     raise ValueError("must be text, a number, true or false")
+
+
+def icon(value: str) -> str:
+    """An icon's name in the console's set: `folder`, `check-circle`."""
+    return _fits(_ICON, value, "must be an icon's name: lower-case letters, digits and dashes") if value else value
+
+
+def colour(value: str) -> str:
+    """A colour's name, or its number: `teal`, `#0a7f6c`."""
+    return _fits(_COLOUR, value, "must be a colour's name in lower case, or like '#0a7f6c'") if value else value
+
+
+def link(value: str) -> str:
+    """Where a record is looked at: an https address or a path here, with {{key}} in it."""
+    problem = "must be an address with {{key}} in it, like 'https://erp.example.com/orders/{{key}}'"
+    return _fits(_LINK, value, problem) if value else value
 
 
 def one_of(value: object, options: Sequence[str]) -> str:

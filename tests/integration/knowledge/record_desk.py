@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import Json, JsonObject
@@ -33,6 +34,17 @@ _ROWS = Query(
     "SELECT kind, content, classification, pending FROM context_rows WHERE entity_id = %(id)s"
     " ORDER BY kind, ordinal DESC, content",
 )
+
+
+@dataclass(frozen=True)
+class Id:
+    """An id."""
+
+    id: UUID
+
+
+_IDS = Query("test.ids", "-", "SELECT id FROM context_rows ORDER BY id")
+_TYPE_ID = Query("test.type_id", "-", "SELECT id FROM entity_types WHERE key = %(key)s")
 
 _TYPE = """
 INSERT INTO entity_types (tenant_id, id, key, display_name, properties, rag, created_at, updated_at)
@@ -97,6 +109,15 @@ class RecordDesk:
     def count(self, table: str) -> int:
         with self.transaction() as tx:
             return execute(tx, f"SELECT FROM {table}")
+
+    def row_ids(self) -> list[UUID]:
+        """Every searchable row there is."""
+        with self.transaction() as tx:
+            return [row.id for row in tx.all(_IDS, Id)]
+
+    def type_id(self, tx: Transaction, key: str) -> UUID:
+        found: UUID = tx.value(_TYPE_ID, key=key)
+        return found
 
     def clear_stale(self) -> None:
         with self.transaction() as tx:

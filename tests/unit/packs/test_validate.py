@@ -395,7 +395,7 @@ def test_a_record_needs_its_type() -> None:
     (problem,) = problems(with_file("entities/yard.yaml", "- {key: Y-1, name: Yard}\n"))
 
     assert problem.file == "entities/yard.yaml"
-    assert "there is no entity type 'yard' (there are: site)" in problem.message
+    assert "there is no entity type 'yard' (there are: contract, conversation, document" in problem.message
 
 
 def test_guardrails_of_a_tier_have_different_ids() -> None:

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from fastapi import APIRouter
 
-from parlour.api.access import Admin, AnyServices, GivenCredentials, Viewer
+from parlour.api.access import Admin, AnyServices, GivenCredentials, Viewer, embed_soon
 from parlour.api.edge import PACK_BYTES
 from parlour.api.schemas import BindingShown, PackFiles, StatusChange, TenantShown
 from parlour.api.services import Services
@@ -33,6 +33,7 @@ def put_pack(pack: PackFiles, services: AnyServices, given: GivenCredentials) ->
         if given.tenant not in {"", read.tenant.slug}:
             raise InvalidRequest(f"this is the pack of {read.tenant.slug}; name that tenant, or send its own pack")
         done = apply(principal, database, services.embedder, read, now, services.new_id, services.measure)
+    embed_soon(services, principal.tenant_id)
     return done.to_json()
 
 

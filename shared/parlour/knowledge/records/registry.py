@@ -1,6 +1,7 @@
 """The kinds of record that a tenant has: its packs' own, and those that everybody has."""
 
 from datetime import datetime
+from uuid import UUID
 
 from parlour.infra.errors import InvalidRequest
 from parlour.infra.ids import NewId
@@ -27,6 +28,11 @@ def definition(tx: Transaction, key: str) -> Definition:
         return found
     kinds = definitions(tx)
     raise InvalidRequest(f"type: there is no kind '{shown(key)}'{meant(key, kinds)} (there are: {listed(kinds, 30)})")
+
+
+def by_id(tx: Transaction, type_id: UUID) -> Definition | None:
+    """The kind whose row that is."""
+    return store.entity_type_by_id(tx, type_id)
 
 
 def in_use(principal: Principal, tx: Transaction, key: str, now: datetime, new_id: NewId) -> Definition:

@@ -1,0 +1,80 @@
+"""Records described anew, after what their type says of them changed: in the background, a batch at a time.
+
+How far it has come is kept with the records (`entities.described`), so that whoever goes on need not know who began,
+and two who are at it share the work.
+"""
+
+from collections.abc import Callable
+from datetime import datetime
+from uuid import UUID
+
+from parlour.infra import log, work_due
+from parlour.infra.ids import NewId
+from parlour.infra.postgres import Database, Transaction
+from parlour.knowledge.index import pending
+from parlour.knowledge.records import registry, store
+from parlour.knowledge.records.definition import Definition
+from parlour.knowledge.records.snapshots import snapshot
+from parlour.knowledge.records.store import StoredEntity
+
+_BATCH = 200
+_SECONDS_KEPT = 5.0
+"""What is left for a batch to be committed in."""
+
+
+def mark(tx: Transaction, type_id: UUID, now: datetime) -> None:
+    """Have the records of a type described anew, as soon as somebody looks at what is due."""
+    work_due.mark(tx, "record_type", type_id, now)
+
+
+def backfill(
+    database: Database,
+    tenant_id: UUID,
+    type_id: UUID,
+    now: datetime,
+    new_id: NewId,
+    seconds_left: Callable[[], float],
+) -> bool:
+    """Describe the type's records as the type is now, until all are or the time is up. Whether all are.
+
+    New rows wait for their vectors; nudge the embedder when this returns. A type that was switched to `context: off`
+    loses its rows; where Pulses are kept, they are marked stale. Nothing is written of a record that reads the same.
+    """
+    written = 0
+    while seconds_left() > _SECONDS_KEPT:
+        amount = database.run(tenant_id, lambda tx: _batch(tx, tenant_id, type_id, now, new_id))
+        written += amount
+        if amount == 0:
+            done = database.run(tenant_id, lambda tx: _settled(tx, type_id))
+            log.info("records_described", tenant_id=tenant_id, type_id=type_id, count=written, done=done)
+            return done
+    return False
+
+
+def _batch(tx: Transaction, tenant_id: UUID, type_id: UUID, now: datetime, new_id: NewId) -> int:
+    """How many records it came to; none are left, or somebody else has them, at 0."""
+    kind = registry.by_id(tx, type_id)
+    records = store.undescribed(tx, type_id, _BATCH) if kind else []
+    if kind is None or not records:
+        return 0
+    ids = [record.id for record in records]
+    if kind.settings.context:
+        store.put_snapshots(tx, [_row(kind, record, now, new_id) for record in records], now)
+        pending.mark(tx, tenant_id, now)
+    else:
+        store.drop_descriptions(tx, ids)
+    store.described(tx, ids, kind.version, pulse=kind.settings.pulse, now=now)
+    return len(records)
+
+
+def _row(kind: Definition, record: StoredEntity, now: datetime, new_id: NewId) -> store.SnapshotRow:
+    draft = snapshot(kind.record_type, record.key, record.name, record.properties, record.classification)
+    return new_id(now), record.id, draft
+
+
+def _settled(tx: Transaction, type_id: UUID) -> bool:
+    """Whether nothing is left; then nobody has to look again."""
+    if store.left_undescribed(tx, type_id):
+        return False
+    work_due.settle(tx, "record_type", type_id)
+    return True
