@@ -62,6 +62,7 @@ def test_documents_are_numbered_and_say_where_they_stand(library: Library) -> No
         "title": "Site report 12",
         "metadata": "site report · Crane · page 2 · Meera 2026-02-14",
         "contents": "The crane stood still for two days.",
+        "handle": "document/report",
     }
 
 

@@ -142,7 +142,7 @@ def _document(number: int, row: Found) -> JsonObject:
     """A numbered document, with the handles under which more of it can be read."""
     told: JsonObject = {"document": number, "title": row.title, "metadata": row.about, "contents": row.body}
     if row.document_key:
-        told["read"] = f"document/{row.document_key}"
+        told["handle"] = f"document/{row.document_key}"
     if row.entity_type and row.entity_key:
         told["record"] = f"{row.entity_type}/{row.entity_key}"
     return told
