@@ -12,7 +12,7 @@ import psutil
 import psycopg
 from psycopg import sql
 
-from parlour.infra import migrate
+from parlour.infra import migrate, vector_indexes
 
 with warnings.catch_warnings():  # on import it remarks that XDG_RUNTIME_DIR is not set, which is of no interest here
     warnings.simplefilter("ignore")
@@ -74,11 +74,17 @@ class Cluster:
         with self.superuser() as connection:
             connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(database)))
 
-    def migrate(self, database: str, now: datetime, app_password: str) -> list[str]:
-        """Bring a database to this release's schema as the owner role; returns the migrations applied."""
+    def migrate(
+        self, database: str, now: datetime, app_password: str, spaces: Mapping[str, int] | None = None
+    ) -> list[str]:
+        """Bring a database to this release's schema as the owner role; returns the migrations applied.
+
+        `spaces`: those of the models that are embedded with, and their dimensions; each gets its index.
+        """
         with connect(self.parameters(database, OWNER)) as owner:
             applied = migrate.migrate(owner, now, migrate.shipped())
             migrate.allow_login(owner, APP, app_password)
+            vector_indexes.build(owner, spaces or {})
         return applied
 
     def _make_owner(self) -> None:

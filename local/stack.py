@@ -130,7 +130,8 @@ class _Start:
             self._started.callback(cluster.stop)
         if not cluster.exists(_DATABASE):
             cluster.create(_DATABASE)
-        cluster.migrate(_DATABASE, datetime.now(UTC), self._keys.app_password)
+        space = f"{EMBEDDING_MODEL}@{EMBEDDING_DIMENSIONS}"
+        cluster.migrate(_DATABASE, datetime.now(UTC), self._keys.app_password, {space: EMBEDDING_DIMENSIONS})
         return cluster
 
     def _parameters(self, cluster: Cluster) -> dict[str, str]:

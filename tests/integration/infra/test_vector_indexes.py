@@ -1,0 +1,66 @@
+"""An index over the vectors of each model that the deployment names."""
+
+from datetime import datetime
+
+import psycopg
+import pytest
+
+from local.database import APP, OWNER, Cluster, connect
+from parlour.infra import vector_indexes
+from parlour.infra.ids import uuid7
+from parlour.infra.jsonable import digest
+
+SPACES = {"mini@3": 3, "it's-large@4": 4}
+
+
+@pytest.fixture
+def indexed(cluster: Cluster, database_name: str) -> str:
+    with connect(cluster.parameters(database_name, OWNER)) as owner:
+        assert vector_indexes.build(owner, SPACES) == list(SPACES)
+    return database_name
+
+
+def definitions(cluster: Cluster, name: str) -> dict[str, str]:
+    with connect(cluster.parameters(name, OWNER)) as owner:
+        return dict(
+            owner.execute("SELECT indexname, indexdef FROM pg_indexes WHERE tablename = 'embeddings'").fetchall()
+        )
+
+
+def test_each_space_has_one_by_the_expression_that_search_asks_with(cluster: Cluster, indexed: str) -> None:
+    found = definitions(cluster, indexed)
+    mini = found[f"embeddings_hnsw_{digest('mini@3')[:16]}"]
+    assert "USING hnsw (((vector)::vector(3)) vector_cosine_ops)" in mini
+    assert mini.endswith("WHERE (model = 'mini@3'::text)")
+    assert found[vector_indexes.index_name("it's-large@4")].endswith("WHERE (model = 'it''s-large@4'::text)")
+
+
+def test_migrating_again_makes_none_again_and_mends_one_that_broke_off(cluster: Cluster, indexed: str) -> None:
+    with cluster.superuser(indexed) as superuser:
+        superuser.execute(
+            "UPDATE pg_index SET indisvalid = false WHERE indexrelid = %s::regclass",
+            (vector_indexes.index_name("mini@3"),),
+        )
+    with connect(cluster.parameters(indexed, OWNER)) as owner:
+        assert vector_indexes.build(owner, SPACES) == ["mini@3"]
+        assert vector_indexes.build(owner, SPACES) == []
+        assert not owner.autocommit
+
+
+def test_vectors_too_long_for_an_index_are_left_without_one(cluster: Cluster, database_name: str) -> None:
+    with connect(cluster.parameters(database_name, OWNER)) as owner:
+        assert vector_indexes.build(owner, {"huge@3072": 3072}) == []
+
+
+def test_a_vector_of_another_length_than_its_spaces_is_refused(cluster: Cluster, indexed: str, now: datetime) -> None:
+    tenant, row = uuid7(now), uuid7(now)
+    with connect(cluster.parameters(indexed, APP)) as app:
+        app.execute("SELECT set_config('app.tenant_id', %s, false)", (str(tenant),))
+        app.execute("INSERT INTO tenants (tenant_id, slug, display_name, created_at, updated_at)"
+                    " VALUES (%s, 'a', 'A', now(), now())", (tenant,))  # fmt: skip
+        app.execute("INSERT INTO context_rows (tenant_id, id, kind, title, content, content_hash, created_at)"
+                    " VALUES (%s, %s, 'delta', 't', 'c', 'h', now())", (tenant, row))  # fmt: skip
+        insert = "INSERT INTO embeddings (tenant_id, row_id, model, vector) VALUES (%s, %s, 'mini@3', %s::vector)"
+        with pytest.raises(psycopg.errors.DataException), app.transaction():
+            app.execute(insert, (tenant, row, "[1,2]"))
+        app.execute(insert, (tenant, row, "[1,2,3]"))
