@@ -97,6 +97,7 @@ def test_a_long_list_is_read_on(tower: Library) -> None:
 def test_a_document_is_read_page_by_page_without_a_gap(tower: Library) -> None:
     first = told(tower, "get_document", document="document/method")
     assert first["sections"][:3] == ["Method", "Part 0", "Part 1"]
+    assert told(tower, "get_document", document="document/method", at=-5)["contents"] == first["contents"]
     text, page = first["contents"], first
     while "next" in page:
         page = told(tower, "get_document", document="document/method", at=page["next"])
@@ -163,9 +164,10 @@ def test_what_is_above_the_reader_is_not_there(tower: Library) -> None:
         ("list_documents", {"cursor": "nonsense!"}, "next_cursor"),
         ("get_document", {"document": "method2"}, "list the documents"),
         ("get_document", {}, "missing: document"),
-        ("get_document", {"document": "document/method", "at": -1}, "less than the minimum"),
+        ("get_document", {"document": "document/method", "at": "next"}, "is not of type integer"),
         ("get_document_metadata", {"documents": []}, "documents"),
         ("search_documents", {"query": " "}, "say what to look for"),
+        ("search_documents", {"query": "x" * 1_001}, "1,001 characters"),
         ("search_documents", {"query": "x", "project": "document/method"}, "is a document"),
     ],
 )

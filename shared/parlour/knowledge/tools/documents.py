@@ -32,8 +32,8 @@ _NONE = "There are no documents here."
 _NOT_FOUND = "Nothing was found. Search again with other words, or list the documents."
 
 
-def _text(description: str, **more: Json) -> JsonObject:
-    return {"type": "string", "description": description, **more}
+_TEXT: JsonObject = {"type": "string"}
+_LONGEST_QUERY = 1_000
 
 
 def _tool(name: str, description: str, properties: JsonObject, *required: str) -> Tool:
@@ -48,32 +48,29 @@ def _tool(name: str, description: str, properties: JsonObject, *required: str) -
 
 LIST_DOCUMENTS = _tool(
     "list_documents",
-    "List a project's documents as a tree; without a project: this conversation's, else the newest.",
-    {"project": _text("Handle."), "cursor": {"type": "string", "maxLength": 400}},
+    "List a project's documents as a tree; default: this conversation's project, else the newest of all.",
+    {"project": _TEXT, "cursor": _TEXT},
 )
 
 SEARCH_DOCUMENTS = _tool(
-    "search_documents",
-    "Find which documents are about something; read them with get_document.",
-    {"query": {"type": "string", "minLength": 1, "maxLength": 1000}, "project": _text("Handle.")},
-    "query",
+    "search_documents", "Find which documents are about something.", {"query": _TEXT, "project": _TEXT}, "query"
 )
 
 GET_DOCUMENT = _tool(
     "get_document",
-    "Read a document, or one section, page by page.",
+    "Read a document, or the section under a heading, page by page.",
     {
-        "document": _text("Handle."),
-        "section": _text("Its heading.", maxLength=300),
-        "at": {"type": "integer", "minimum": 0, "description": "The page before's next."},
+        "document": {**_TEXT, "description": "Handle."},
+        "section": _TEXT,
+        "at": {"type": "integer", "description": "`next` of the page before."},
     },
     "document",
 )
 
 GET_DOCUMENT_METADATA = _tool(
     "get_document_metadata",
-    "Titles, descriptions and lengths of documents, without their text.",
-    {"documents": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": _MOST_NAMED}},
+    "Titles, descriptions and lengths.",
+    {"documents": {"type": "array", "items": _TEXT, "minItems": 1, "maxItems": _MOST_NAMED}},
     "documents",
 )
 
@@ -126,6 +123,8 @@ def _searching(embedder: Embedder) -> Builtin:
         query = word(arguments, "query")
         if not query:
             raise InvalidArguments("query: say what to look for, in words")
+        if len(query) > _LONGEST_QUERY:
+            raise InvalidArguments(f"query: {len(query):,} characters are more than the {_LONGEST_QUERY:,} allowed")
         vector = _embed(embedder, query, context)
 
         def look(tx: Transaction) -> JsonObject:
