@@ -38,6 +38,7 @@ from parlour.turns import events, read, redrive
 from tests.desk import Desk, WordEmbedder, says, searches
 from tests.integration.found_and_shown import found_and_shown
 from tests.integration.left_lying import work_left_lying
+from tests.integration.linked_day import talk_about_a_record
 from tests.integration.long_calls import long_calls
 from tests.integration.records_kept import records_kept
 
@@ -102,6 +103,7 @@ def play(desk: Desk) -> None:
     long_calls(desk)
     turns_that_fail(desk)
     work_left_lying(desk)
+    talk_about_a_record(desk)
     money(desk)
 
 

@@ -11,6 +11,7 @@ from parlour.api.routes import (
     costs,
     documents,
     entities,
+    files,
     links,
     operations,
     people,
@@ -34,12 +35,13 @@ def create_app(services: Services) -> FastAPI:
     )
     app.state.services = services
     problems.install(app)
-    app.add_middleware(Edge)
+    app.add_middleware(Edge, uploads=services.uploads.origin)
     for topic in (
         sessions,
+        links,  # before entities: `{id}/links` is no type and key
         entities,
         documents,
-        links,
+        files,
         turns,
         tool_results,
         attention,

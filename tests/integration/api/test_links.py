@@ -48,6 +48,12 @@ def test_links_are_told_both_ways_with_what_they_mean(client: TestClient, yard: 
     }  # fmt: skip
 
 
+def test_a_record_may_be_named_by_its_id(client: TestClient, yard: str) -> None:
+    record = client.get("/v1/entities/task/T-1", headers=operator(yard)).json()
+    told = client.get(f"/v1/entities/{record['id']}/links", headers=operator(yard)).json()
+    assert told == client.get("/v1/entities/task/T-1/links", headers=operator(yard)).json()
+
+
 def test_links_are_read_by_page_and_kind(client: TestClient, yard: str) -> None:
     def read(query: str) -> dict[str, object]:
         answer = client.get(f"/v1/entities/task/T-1/links?{query}", headers=operator(yard))

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Query
 
-from parlour.api.access import Caller, Viewer
+from parlour.api.access import Caller, Reader
 from parlour.infra.jsonable import Json, JsonObject
 from parlour.knowledge.records import linked
 
@@ -18,7 +18,7 @@ Most = Annotated[int, Query(ge=1, le=100)]
 
 @router.get("/{record_id:uuid}/links")
 def list_links_by_id(
-    record_id: UUID, caller: Viewer, kind: KindKey = None, page: Number = 1, most: Most = 50
+    record_id: UUID, caller: Reader, kind: KindKey = None, page: Number = 1, most: Most = 50
 ) -> JsonObject:
     """One page of what a record is linked to, either way, the active first: each with its relations and directions."""
     return _links(caller, record_id, kind, page, most)
@@ -26,7 +26,7 @@ def list_links_by_id(
 
 @router.get("/{type_key}/{key}/links")
 def list_links(
-    type_key: str, key: str, caller: Viewer, kind: KindKey = None, page: Number = 1, most: Most = 50
+    type_key: str, key: str, caller: Reader, kind: KindKey = None, page: Number = 1, most: Most = 50
 ) -> JsonObject:
     """The same for a record named by its handle."""
     return _links(caller, f"{type_key}/{key}", kind, page, most)

@@ -326,9 +326,9 @@ SELECT st.key AS source_type, s.key AS source_key, tt.key AS target_type, t.key 
  ORDER BY st.key, s.key, d.relation, tt.key, t.key;
 
 -- name: record_mark
--- The mark of whoever wrote the tenant's records last, and whether it covers all that this transaction sees.
-SELECT COALESCE((SELECT latest::text FROM record_writes), '') AS latest,
-       pg_current_xact_id_if_assigned() IS NULL AS settled;
+-- The mark of whoever wrote the tenant's records last, if anybody did, and whether it covers all that this transaction
+-- sees.
+SELECT latest::text AS latest, pg_current_xact_id_if_assigned() IS NULL AS settled FROM record_writes;
 
 -- name: linked
 -- One record (by id, or by type and key) that a reader may see, and the records that one edge links it to: how many of

@@ -242,8 +242,8 @@ class Mark:
     settled: bool
 
 
-def record_mark(tx: Transaction) -> Mark:
-    return tx.one(SQL["record_mark"], Mark)
+def record_mark(tx: Transaction) -> Mark | None:
+    return tx.first(SQL["record_mark"], Mark)
 
 
 @dataclass(frozen=True, slots=True)
