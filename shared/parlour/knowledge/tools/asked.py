@@ -41,9 +41,9 @@ def word(arguments: JsonObject, name: str) -> str:
 
 
 def full(handle: str, kind: str = "") -> str:
-    """A handle: as given, or made of the kind and a bare key."""
+    """A handle: as given, or made of the kind and a bare key; "" when none is given."""
     handle = handle.strip()
-    return f"{kind}/{handle}" if kind and "/" not in handle else handle
+    return f"{kind}/{handle}" if handle and kind and "/" not in handle else handle
 
 
 def find(principal: Principal, tx: Transaction, handles: Sequence[str], name: str) -> list[Entity]:
