@@ -5,23 +5,27 @@ from parlour.knowledge.records import backfill, edges, entities, registry
 from parlour.knowledge.records.entities import NewEntity, Patch
 from tests.desk import Desk
 
+_TOLD_ANEW = "UPDATE entity_types SET version = version + 1, {} WHERE key = 'finding' RETURNING id"
+
 
 def records_kept(desk: Desk) -> None:
     """A finding is written down, linked to the project, corrected, found again and closed."""
     admin, now = desk.admin, desk.clock()
     with desk.database.transaction(admin) as tx:
         new = NewEntity("finding", "Gap in the guard rail", "F-1", {"severity": "high"}, project="project/NRS")
-        finding = entities.create(admin, tx, new, now, uuid7, "day-1")
-        assert entities.create(admin, tx, new, now, uuid7, "day-1") == finding
-        assert edges.link(admin, tx, finding.id, "risk/R-03", "belongs_to", now, uuid7, "day-2").is_new
-        assert not edges.link(admin, tx, finding.id, "risk/R-03", "belongs_to", now, uuid7, "day-2").is_new
+        finding = entities.create(admin, tx, new, now, uuid7)
+        assert entities.read_many(admin, tx, ["finding/F-1", "finding/F-2"]) == [finding]
+        assert edges.link(admin, tx, finding.id, "risk/R-03", "answers", now, uuid7, "day-2").is_new
+        assert not edges.link(admin, tx, finding.id, "risk/R-03", "answers", now, uuid7, "day-2").is_new
         assert entities.browse(admin, tx, type="finding", where={"severity": "high"}, text="guard").entities
         change = Patch(properties={"severity": "low"}, classification=1)
         assert entities.change(admin, tx, "finding/F-1", change, 1, now, uuid7).version == 2
         assert "finding" in registry.definitions(tx)
-        edges.unlink(admin, tx, finding.id, "risk/R-03", "belongs_to", now, uuid7)
+        edges.unlink(admin, tx, finding.id, "risk/R-03", "answers", now, uuid7)
         entities.delete(admin, tx, "finding/F-1", 2, now, uuid7)
-        assert entities.create(admin, tx, new, now, uuid7, "day-3").id == finding.id
+        for _ in range(2):
+            assert entities.create(admin, tx, new, now, uuid7, "day-1").id == finding.id
+        assert edges.link(admin, tx, finding.id, "risk/R-03", "answers", now, uuid7, "day-2").is_new
     of_a_kind_told_anew(desk)
 
 
@@ -29,7 +33,8 @@ def of_a_kind_told_anew(desk: Desk) -> None:
     """The kind is called otherwise, then not searched at all; its records follow."""
     now = desk.clock()
     for setting in ("display_name = 'Note'", """rag = rag || '{"context": "off"}'"""):
-        ((type_id,),) = desk.rows(
-            f"UPDATE entity_types SET version = version + 1, {setting} WHERE key = 'finding' RETURNING id"
-        )
+        ((type_id,),) = desk.rows(_TOLD_ANEW.format(setting))
+        with desk.database.transaction(desk.tenant_id) as tx:
+            backfill.mark(tx, type_id, now)  # type: ignore[arg-type]
         assert backfill.backfill(desk.database, desk.tenant_id, type_id, now, uuid7, lambda: 60.0)  # type: ignore[arg-type]
+    desk.rows(_TOLD_ANEW.format("display_name = 'Finding'"))

@@ -35,7 +35,8 @@ def backfill(
     new_id: NewId,
     seconds_left: Callable[[], float],
 ) -> bool:
-    """Describe the type's records as the type is now, until all are or the time is up. Whether all are.
+    """Describe the type's records as the type is now, until all are or the time is up. Whether all are, and its mark
+    is gone.
 
     New rows wait for their vectors; nudge the embedder when this returns. A type that was switched to `context: off`
     loses its rows; where Pulses are kept, they are marked stale. Nothing is written of a record that reads the same.
@@ -45,7 +46,7 @@ def backfill(
         amount = database.run(tenant_id, lambda tx: _batch(tx, tenant_id, type_id, now, new_id))
         written += amount
         if amount == 0:
-            done = database.run(tenant_id, lambda tx: _settled(tx, type_id))
+            done = database.run(tenant_id, lambda tx: store.settle_described(tx, type_id))
             log.info("records_described", tenant_id=tenant_id, type_id=type_id, count=written, done=done)
             return done
     return False
@@ -70,11 +71,3 @@ def _batch(tx: Transaction, tenant_id: UUID, type_id: UUID, now: datetime, new_i
 def _row(kind: Definition, record: StoredEntity, now: datetime, new_id: NewId) -> store.SnapshotRow:
     draft = snapshot(kind.record_type, record.key, record.name, record.properties, record.classification)
     return new_id(now), record.id, draft
-
-
-def _settled(tx: Transaction, type_id: UUID) -> bool:
-    """Whether nothing is left; then nobody has to look again."""
-    if store.left_undescribed(tx, type_id):
-        return False
-    work_due.settle(tx, "record_type", type_id)
-    return True

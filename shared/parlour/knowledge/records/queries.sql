@@ -278,13 +278,15 @@ UPDATE entities e
                            THEN e.stale_causes || 'type_changed'::text ELSE e.stale_causes END
  WHERE e.id = ANY(%(ids)s);
 
--- name: left_undescribed
--- Whether a type still has records whose rows were made from another version of it.
-SELECT EXISTS (
-    SELECT FROM entity_types t
-      JOIN entities e ON (e.tenant_id, e.type_id) = (t.tenant_id, t.id)
-     WHERE t.id = %(type_id)s AND e.described <> t.version AND e.deleted_at IS NULL
-);
+-- name: settle_described
+-- Nobody has to look at a type again of which no record is left whose rows were made from another version.
+DELETE FROM work_due w
+ WHERE w.tenant_id = current_tenant() AND w.kind = 'record_type' AND w.id = %(type_id)s
+   AND NOT EXISTS (
+       SELECT FROM entity_types t
+         JOIN entities e ON (e.tenant_id, e.type_id) = (t.tenant_id, t.id)
+        WHERE t.id = %(type_id)s AND e.described <> t.version AND e.deleted_at IS NULL
+   );
 
 -- name: stored_edges
 -- The links that leave some entities.

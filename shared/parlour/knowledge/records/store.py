@@ -188,8 +188,9 @@ def described(tx: Transaction, ids: Sequence[UUID], version: int, *, pulse: bool
     tx.run(SQL["described"], ids=list(ids), version=version, pulse=pulse, now=now)
 
 
-def left_undescribed(tx: Transaction, type_id: UUID) -> bool:
-    return bool(tx.value(SQL["left_undescribed"], type_id=type_id))
+def settle_described(tx: Transaction, type_id: UUID) -> bool:
+    """Whether nothing was left, and the type's mark is gone."""
+    return tx.run(SQL["settle_described"], type_id=type_id) > 0
 
 
 def edge_of_origin(tx: Transaction, origin: str) -> StoredEdge | None:
