@@ -14,6 +14,7 @@ from parlour.infra import log
 from parlour.infra.errors import Forbidden, NotFound, QueueUnavailable
 from parlour.infra.postgres import Transaction
 from parlour.knowledge.index import pending
+from parlour.knowledge.index.embed import Embedder
 from parlour.principal import Principal
 from parlour.tenancy import people, roles
 from parlour.tenancy.sign_in import Credentials, SignedIn
@@ -36,6 +37,11 @@ class Caller:
         """A transaction as the caller's tenant, on a database of its own."""
         with self.services.connections.rent() as database, database.transaction(self.principal) as tx:
             yield tx
+
+    def embedder(self) -> Embedder:
+        """What the tenant's questions are embedded with. Misconfigured when the deployment does not name it."""
+        with self.services.connections.rent() as database:
+            return self.services.spaces.embedder(database, self.principal.tenant_id)
 
     def embed_soon(self) -> None:
         """Have what was just committed get its vectors."""

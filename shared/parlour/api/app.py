@@ -15,6 +15,7 @@ from parlour.api.routes import (
     links,
     operations,
     people,
+    reembedding,
     search,
     sessions,
     tool_results,
@@ -49,6 +50,7 @@ def create_app(services: Services) -> FastAPI:
         configuration,
         people,
         operations,
+        reembedding,
         search,
         console,
     ):

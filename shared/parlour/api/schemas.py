@@ -117,6 +117,12 @@ class CapChange(Asked):
     daily_cap_usd: Decimal | None
 
 
+class ModelChosen(Asked):
+    """An embedding model that the deployment names: its name, or its space (`name@dimensions`)."""
+
+    model: Line
+
+
 class CallSettled(Asked):
     """What became of a tool call: it was done, or it was not and may be run again."""
 

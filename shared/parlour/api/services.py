@@ -10,7 +10,7 @@ from parlour.infra.dead_letters import DeadLetters
 from parlour.infra.ids import NewId
 from parlour.infra.objects import Uploads
 from parlour.infra.queues import Delays, Queue
-from parlour.knowledge.index.embed import Embedder
+from parlour.knowledge.index.spaces import Spaces
 from parlour.tenancy.sign_in import SignIn
 
 
@@ -28,7 +28,7 @@ class Services:
     dead_letters what every queue gave up on, by the queue's name.
     token_secret the key that visitors' and call-back tokens are signed with.
     default_cap  US dollars that models may cost a tenant in a day, when it has no cap of its own.
-    embedder     turns a pack's documents into vectors.
+    spaces       the models that text is embedded with, by what a tenant's searches look into.
     measure      text -> tokens, to refuse a pack whose persona does not fit its budget; None does not look.
     environment  what this deployment is called; the console shows it.
     local        whether a phone and a member's token are served beside the API (`/local/`); only on a laptop.
@@ -47,7 +47,7 @@ class Services:
     dead_letters: Mapping[str, DeadLetters]
     token_secret: Callable[[], str]
     default_cap: Decimal
-    embedder: Embedder
+    spaces: Spaces
     clock: Callable[[], datetime]
     new_id: NewId
     measure: Callable[[str], int] | None = None

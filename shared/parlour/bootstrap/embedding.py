@@ -10,7 +10,7 @@ from parlour.bootstrap import clients
 from parlour.infra.errors import Misconfigured
 from parlour.infra.secrets import Secrets
 from parlour.infra.settings import EmbeddingModelSettings, EmbeddingSettings
-from parlour.knowledge.index.embed import BedrockEmbedder, BedrockRuntime, Embedder, OpenAiCompatibleEmbedder
+from parlour.knowledge.index.embed import BedrockEmbedder, BedrockRuntime, OpenAiCompatibleEmbedder
 from parlour.knowledge.index.spaces import NamedModel, Offer, Spaces, named_models
 
 _LISTED = {"api.openai.com": "openai", "api.mistral.ai": "mistral"}
@@ -26,11 +26,6 @@ def models(settings: EmbeddingModelSettings) -> list[NamedModel]:
 def spaces(settings: EmbeddingSettings, secrets: Secrets) -> Spaces:
     """What every named model embeds into."""
     return Spaces([_offer(one, _key(one.model, settings.embedding_secret, secrets)) for one in models(settings)])
-
-
-def embedder(settings: EmbeddingSettings, secrets: Secrets) -> Embedder:
-    """The deployment's own: Bedrock's, unless it names an OpenAI-compatible endpoint."""
-    return spaces(settings, secrets).offer(None).embedder
 
 
 def _offer(named: NamedModel, key: Callable[[], str | None]) -> Offer:

@@ -11,7 +11,7 @@ from parlour.api.connections import Connections
 from parlour.api.services import Services
 from parlour.bootstrap import clients
 from parlour.bootstrap.database import database
-from parlour.bootstrap.embedding import embedder
+from parlour.bootstrap.embedding import spaces
 from parlour.context import tokens
 from parlour.infra.dead_letters import DeadLetters
 from parlour.infra.ids import uuid7
@@ -50,7 +50,7 @@ def build_http_api(*, local: bool = False, showcase: tuple[str, ...] = ()) -> Fa
         dead_letters=_dead_letters(settings),
         token_secret=lambda: secrets.get(settings.token_secret),
         default_cap=settings.daily_cap_usd,
-        embedder=embedder(settings, secrets),
+        spaces=spaces(settings, secrets),
         clock=lambda: datetime.now(UTC),
         new_id=uuid7,
         measure=tokens.count,

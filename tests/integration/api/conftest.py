@@ -23,8 +23,10 @@ from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database
 from parlour.infra.queries import Query
 from parlour.infra.queues import QueueMessage
+from parlour.knowledge.index.spaces import Offer, Spaces
 from parlour.tenancy.oidc import Issuers
 from parlour.tenancy.sign_in import SignIn
+from tests.bucket import Bucket
 
 OPERATOR = "operator-" + "o" * 40
 TOKEN_SECRET = "t" * 48
@@ -188,9 +190,11 @@ class Queues:
     tools: Sent = field(default_factory=Sent)
     outbox: Sent = field(default_factory=Sent)
     embedding: Delayed = field(default_factory=Delayed)
+    ingest: Sent = field(default_factory=Sent)
+    bucket: Bucket = field(default_factory=Bucket)
     dead: dict[str, Letters] = field(
         default_factory=lambda: {
-            name: Letters() for name in ("intake", "turns-messaging", "turns-web", "tools", "outbox")
+            name: Letters() for name in ("intake", "turns-messaging", "turns-web", "tools", "outbox", "ingest")
         }
     )
 
@@ -213,10 +217,12 @@ def client(open_database: Callable[[], Database], clock: Time, queue: Sent, queu
         tools=queues.tools,
         outbox=queues.outbox,
         embedding=queues.embedding,
+        ingest=queues.ingest,
+        uploads=queues.bucket,
         dead_letters=queues.dead,
         token_secret=lambda: TOKEN_SECRET,
         default_cap=Decimal(20),
-        embedder=Flat(),
+        spaces=Spaces([Offer(Flat())]),
         clock=clock,
         new_id=uuid7,
         environment="test",

@@ -59,6 +59,7 @@ class Room:
             assert new(now)
             assert left() > 0
             self.described.append(type_id)
+            self.desk.rows(f"DELETE FROM work_due WHERE kind = 'record_type' AND id = '{type_id}' RETURNING id")
             return True
 
         spaces = Spaces([Offer(self.model, self.provider)])

@@ -32,7 +32,8 @@ def put_pack(pack: PackFiles, services: AnyServices, given: GivenCredentials) ->
         read = validate(pack.files)
         if given.tenant not in {"", read.tenant.slug}:
             raise InvalidRequest(f"this is the pack of {read.tenant.slug}; name that tenant, or send its own pack")
-        done = apply(principal, database, services.embedder, read, now, services.new_id, services.measure)
+        embedder = services.spaces.embedder(database, principal.tenant_id)
+        done = apply(principal, database, embedder, read, now, services.new_id, services.measure)
     embed_soon(services, principal.tenant_id)
     return done.to_json()
 

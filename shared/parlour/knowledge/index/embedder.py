@@ -38,7 +38,7 @@ _NEXT_TRY = timedelta(hours=1)
 """When a tenant that is over its cap is looked at again, should nobody nudge before."""
 
 type Backfill = Callable[[Database, UUID, UUID, datetime, NewId, SecondsLeft], bool]
-"""(database, tenant, type, now, new_id, seconds_left): describe a type's records anew; whether all are."""
+"""(database, tenant, type, now, new_id, seconds_left): describe a type's records anew; it is due until all are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,13 +191,9 @@ def _describe(work: Work) -> None:
     """Records whose type is described in other words now get their rows anew."""
     services, tenant_id = work.services, work.principal.tenant_id
     for type_id in services.database.run(work.principal, store.types_due):
-        if services.backfill(
+        services.backfill(
             services.database, tenant_id, type_id, services.clock(), services.new_id, work.seconds_left
-        ):  # fmt: skip
-            services.database.run(
-                work.principal,
-                lambda tx, done=type_id: work_due.settle(tx, "record_type", done),  # type: ignore[misc]
-            )
+        )  # fmt: skip
 
 
 def _purse(work: Work) -> paid.Purse:
