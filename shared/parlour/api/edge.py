@@ -17,7 +17,7 @@ PACK_BYTES = 6 * 1024 * 1024
 _PACK = "/v1/pack"
 _CONSOLE = "/console"
 _CONSOLE_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src {reached}; img-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 _POLICY = "default-src 'none'; frame-ancestors 'none'"
@@ -36,14 +36,16 @@ class Edge:
     becomes a plain 500 here, so that neither a client nor a server's own log ever gets a stack trace.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, uploads: str = "") -> None:
+        """`uploads`: the origin of the bucket that the console's pages send files to."""
         self._app = app
+        self._uploads = uploads
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        reply = _Reply(scope, send)
+        reply = _Reply(scope, send, self._uploads)
         if _declared(Headers(scope=scope)) > limit(scope["path"]):
             refusal = problems.answer(413, PayloadTooLarge.code, str(PayloadTooLarge()))
             await refusal(scope, receive, reply.send)
@@ -61,18 +63,20 @@ def limit(path: str) -> int:
     return PACK_BYTES if path == _PACK else MESSAGE_BYTES
 
 
-def headers(path: str) -> Mapping[str, str]:
+def headers(path: str, uploads: str = "") -> Mapping[str, str]:
     """The security headers of a response at `path`."""
     if path.startswith(_CONSOLE):
-        return {**_ALWAYS, "Content-Security-Policy": _CONSOLE_POLICY, "Cache-Control": "no-cache"}
+        policy = _CONSOLE_POLICY.format(reached=f"'self' {uploads}".strip())
+        return {**_ALWAYS, "Content-Security-Policy": policy, "Cache-Control": "no-cache"}
     return {**_ALWAYS, "Content-Security-Policy": _POLICY, "Cache-Control": "no-store"}
 
 
 class _Reply:
     """Passes a response on with the headers that every response has."""
 
-    def __init__(self, scope: Scope, send: Send) -> None:
+    def __init__(self, scope: Scope, send: Send, uploads: str) -> None:
         self._path = scope["path"]
+        self._uploads = uploads
         self._send = send
         self.started = False
 
@@ -80,7 +84,7 @@ class _Reply:
         if message["type"] == "http.response.start":
             self.started = True
             found = MutableHeaders(scope=message)
-            for name, value in headers(self._path).items():
+            for name, value in headers(self._path, self._uploads).items():
                 found[name] = value
         await self._send(message)
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
+from urllib.parse import urlsplit
 
 from botocore.exceptions import BotoCoreError, ClientError
 
@@ -37,6 +38,10 @@ class Form:
 class Uploads(Protocol):
     """Files that others upload. Everything raises ObjectsUnavailable when the store does not answer."""
 
+    @property
+    def origin(self) -> str:
+        """Scheme and host that forms are sent to: what a page has to be allowed to reach."""
+
     def form(self, key: str, content_type: str, most_bytes: int, seconds: int, /) -> Form:
         """A form that is good for this key and type, from one to so many bytes, and so many seconds."""
 
@@ -64,6 +69,13 @@ class S3Objects:
         except (BotoCoreError, ClientError) as error:
             raise ObjectsUnavailable from error
 
+    @property
+    def origin(self) -> str:
+        """S3 answers for a bucket at a host of its own; an address of digits has no hosts below it."""
+        at = urlsplit(self._client.meta.endpoint_url)
+        is_named = any(letter.isalpha() for letter in at.hostname or "")
+        return f"{at.scheme}://{self.bucket}.{at.netloc}" if is_named else f"{at.scheme}://{at.netloc}"
+
     def form(self, key: str, content_type: str, most_bytes: int, seconds: int, /) -> Form:
         """Signed here; S3 is not asked. Credentials that cannot be had are ObjectsUnavailable."""
         fields = {"Content-Type": content_type}
@@ -81,7 +93,9 @@ class S3Objects:
         try:
             return self._client.head_object(Bucket=self.bucket, Key=key)["ContentLength"]
         except ClientError as error:
-            return _nothing(error)
+            if _is_missing(error):
+                return None
+            raise ObjectsUnavailable from error
         except BotoCoreError as error:
             raise ObjectsUnavailable from error
 
@@ -90,7 +104,9 @@ class S3Objects:
         try:
             return self._client.get_object(Bucket=self.bucket, Key=key)["Body"].read(most_bytes + 1)
         except ClientError as error:
-            return _nothing(error)
+            if _is_missing(error):
+                return None
+            raise ObjectsUnavailable from error
         except (BotoCoreError, OSError) as error:
             raise ObjectsUnavailable from error
 
@@ -103,7 +119,5 @@ class S3Objects:
                 raise ObjectsUnavailable from error
 
 
-def _nothing(error: ClientError) -> None:
-    """None when S3 says that nothing is there; else ObjectsUnavailable."""
-    if error.response.get("Error", {}).get("Code") not in _MISSING:
-        raise ObjectsUnavailable from error
+def _is_missing(error: ClientError) -> bool:
+    return error.response.get("Error", {}).get("Code") in _MISSING

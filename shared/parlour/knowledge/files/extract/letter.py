@@ -2,7 +2,7 @@
 
 import email
 import email.policy
-from email.message import EmailMessage
+from email.message import EmailMessage, MIMEPart
 from pathlib import Path
 
 from parlour.knowledge.files.extract.page import markdown
@@ -42,7 +42,7 @@ def _body(message: EmailMessage) -> str:
     return markdown(text) if part.get_content_subtype() == "html" and text.strip() else text
 
 
-def _text(part: EmailMessage, data: bytes) -> str:
+def _text(part: MIMEPart, data: bytes) -> str:
     charset = part.get_content_charset()
     try:
         return data.decode(charset, errors="replace") if charset else decoded(data)

@@ -1,0 +1,41 @@
+"""A bucket that people upload to, in memory: what the port for files promises, and nothing else."""
+
+from collections.abc import Sequence
+
+from parlour.infra.errors import ObjectsUnavailable
+from parlour.infra.objects import Form
+
+
+class Bucket:
+    """Keeps bytes by key; `away` makes it unreachable."""
+
+    origin = "https://files.example.org"
+
+    def __init__(self) -> None:
+        self.kept: dict[str, bytes] = {}
+        self.away = False
+
+    def form(self, key: str, content_type: str, most_bytes: int, seconds: int, /) -> Form:
+        fields = {"key": key, "Content-Type": content_type, "policy": f"{most_bytes} bytes, {seconds} s"}
+        return Form("https://files.example.org/", fields)
+
+    def size(self, key: str, /) -> int | None:
+        self._answer()
+        return len(self.kept[key]) if key in self.kept else None
+
+    def get(self, key: str, most_bytes: int, /) -> bytes | None:
+        self._answer()
+        return self.kept[key][: most_bytes + 1] if key in self.kept else None
+
+    def delete(self, keys: Sequence[str], /) -> None:
+        self._answer()
+        for key in keys:
+            self.kept.pop(key, None)
+
+    def post(self, form: Form, data: bytes) -> None:
+        """As a browser does with the form."""
+        self.kept[form.fields["key"]] = data
+
+    def _answer(self) -> None:
+        if self.away:
+            raise ObjectsUnavailable

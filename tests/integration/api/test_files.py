@@ -1,0 +1,74 @@
+"""Uploading over the API: a form, the bytes past us, the state; roles, levels and what is refused."""
+
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from parlour.infra.objects import Form
+from tests import papers
+from tests.integration.api.conftest import Queues, key
+
+
+@pytest.fixture
+def editor(client: TestClient, acme: str) -> dict[str, str]:
+    return key(client, acme, "editor")
+
+
+def started(client: TestClient, headers: dict[str, str], **body: object) -> Any:
+    wanted = {"name": "plan.pdf", "size_bytes": 900, **body}
+    answer = client.post("/v1/files", json=wanted, headers=headers)
+    assert answer.status_code == 201, answer.text
+    return answer.json()
+
+
+def test_a_file_is_started_sent_and_completed(client: TestClient, queues: Queues, editor: dict[str, str]) -> None:
+    begun = started(client, editor, media_type="application/pdf")
+    assert begun["file"]["state"] == "uploading"
+    path = f"/v1/files/{begun['file']['id']}"
+    early = client.post(f"{path}/complete", headers=editor)
+    assert (early.status_code, early.json()["error"]["code"]) == (409, "conflict")
+    queues.bucket.post(Form(**begun["upload"]), papers.contract())
+    assert client.post(f"{path}/complete", headers=editor).json()["state"] == "queued"
+    assert len(queues.ingest.messages) == 1
+    assert client.get(path, headers=editor).json()["size_bytes"] == len(papers.contract())
+    assert [one["id"] for one in client.get("/v1/files", headers=editor).json()["files"]] == [begun["file"]["id"]]
+    again = client.post(f"{path}/versions", json={"size_bytes": 10}, headers=editor).json()
+    assert again["version"] == 2
+    assert client.delete(path, headers=editor).json() == {"deleted": True}
+    assert client.get(path, headers=editor).status_code == 404
+    assert queues.bucket.kept == {}
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "says"),
+    [
+        ({"size_bytes": 300_000_000}, 422, "larger than 50 MB"),
+        ({"name": "a.exe"}, 422, "not taken"),
+        ({"name": "../../etc/passwd"}, 422, "not taken"),
+        ({"size_bytes": -1}, 422, "size_bytes"),
+        ({"about": "project/none"}, 404, "no record"),
+        ({"team": "none"}, 404, "no team"),
+        ({"classification": 3}, 403, "above your own clearance"),
+        ({"colour": "red"}, 422, "colour"),
+    ],
+)
+def test_what_is_wrong_is_said_before_anything_is_sent(
+    client: TestClient, editor: dict[str, str], body: dict[str, object], status: int, says: str
+) -> None:
+    answer = client.post("/v1/files", json={"name": "plan.pdf", "size_bytes": 900, **body}, headers=editor)
+    assert answer.status_code == status, answer.text
+    assert says in answer.json()["error"]["message"]
+
+
+def test_viewers_look_and_do_not_upload(client: TestClient, acme: str, editor: dict[str, str]) -> None:
+    viewer = key(client, acme, "viewer")
+    begun = started(client, editor, classification=0)
+    assert client.get(f"/v1/files/{begun['file']['id']}", headers=viewer).status_code == 200
+    assert client.post("/v1/files", json={"name": "a.txt", "size_bytes": 1}, headers=viewer).status_code == 403
+    assert client.delete(f"/v1/files/{begun['file']['id']}", headers=viewer).status_code == 403
+
+
+def test_the_console_may_send_to_the_bucket_and_nowhere_else(client: TestClient) -> None:
+    policy = client.get("/console/").headers["content-security-policy"]
+    assert "connect-src 'self' https://files.example.org;" in policy

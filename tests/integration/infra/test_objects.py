@@ -1,0 +1,60 @@
+"""The bucket that people upload to, over moto: forms that hold what they promise, and what is there."""
+
+import base64
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import boto3
+import pytest
+from botocore.config import Config
+from moto import mock_aws
+
+from parlour.infra.errors import ObjectsUnavailable
+from parlour.infra.objects import S3Objects
+
+
+@pytest.fixture
+def objects(monkeypatch: pytest.MonkeyPatch) -> Iterator[S3Objects]:
+    with mock_aws():
+        monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
+        config = Config(signature_version="s3v4", s3={"addressing_style": "virtual"})
+        client = boto3.client("s3", config=config)
+        client.create_bucket(Bucket="files", CreateBucketConfiguration={"LocationConstraint": "eu-west-1"})
+        yield S3Objects(client, "files")
+
+
+def test_what_was_put_is_told_read_and_deleted(objects: S3Objects) -> None:
+    objects.put("a/1", b"hello", "text/plain")
+    assert (objects.size("a/1"), objects.get("a/1", 100), objects.get("a/1", 3)) == (5, b"hello", b"hell")
+    objects.delete(["a/1", "a/2"])
+    assert (objects.size("a/1"), objects.get("a/1", 100)) == (None, None)
+
+
+def test_a_form_names_the_buckets_region_and_limits_what_is_sent(objects: S3Objects) -> None:
+    form = objects.form("a/1", "application/pdf", 1_000, 900)
+    assert form.url == "https://files.s3.eu-west-1.amazonaws.com/"
+    assert objects.origin == "https://files.s3.eu-west-1.amazonaws.com"
+    assert form.fields["key"] == "a/1"
+    assert form.fields["Content-Type"] == "application/pdf"
+    assert form.fields["x-amz-date"].startswith(str(datetime.now(UTC).year))
+    conditions = json.loads(base64.b64decode(form.fields["policy"]))["conditions"]
+    assert ["content-length-range", 1, 1_000] in conditions
+    assert {"key": "a/1"} in conditions
+    assert {"Content-Type": "application/pdf"} in conditions
+
+
+def test_an_address_of_digits_has_no_hosts_below_it(objects: S3Objects) -> None:
+    here = S3Objects(
+        boto3.client("s3", endpoint_url="http://127.0.0.1:4566", config=objects._client.meta.config), "files"
+    )
+    assert here.origin == "http://127.0.0.1:4566"
+    assert here.form("a", "text/plain", 1, 1).url == "http://127.0.0.1:4566/files"
+
+
+def test_a_bucket_that_is_not_there_is_no_empty_one(objects: S3Objects) -> None:
+    away = S3Objects(objects._client, "elsewhere")
+    with pytest.raises(ObjectsUnavailable):
+        away.put("a", b"", "text/plain")
+    with pytest.raises(ObjectsUnavailable):
+        away.get("a", 1)

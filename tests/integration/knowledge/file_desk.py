@@ -1,0 +1,114 @@
+"""A tenant that uploads files, and the worker that reads them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+from parlour.infra.ids import uuid7
+from parlour.infra.jsonable import JsonObject
+from parlour.infra.postgres import Database
+from parlour.knowledge.files import uploads
+from parlour.knowledge.files.distil import Distiller
+from parlour.knowledge.files.extract.run import extract
+from parlour.knowledge.files.file import File, NewFile
+from parlour.knowledge.files.ingest import Extract, Services, ingest, read_message
+from parlour.knowledge.search.found import Found
+from parlour.knowledge.search.search import search
+from parlour.models.offline import OfflineModel
+from parlour.models.request import Model
+from parlour.principal import Principal
+from tests.bucket import Bucket
+from tests.desk import Clock, Queue
+
+
+class Delayed:
+    """A queue of messages that come later."""
+
+    def __init__(self) -> None:
+        self.sent: list[JsonObject] = []
+
+    def send(self, body: JsonObject, seconds: float, /) -> None:
+        assert seconds >= 0
+        self.sent.append(body)
+
+
+@dataclass
+class FileDesk:
+    """Uploads as people make them, and reading as the worker does it."""
+
+    database: Database
+    principal: Principal
+    clock: Clock
+    bucket: Bucket = field(default_factory=Bucket)
+    queue: Queue = field(default_factory=Queue)
+    embedding: Delayed = field(default_factory=Delayed)
+    models: Mapping[str, Model] = field(default_factory=lambda: {"offline": OfflineModel()})
+    extract: Extract = extract
+
+    def start(self, new: NewFile, principal: Principal | None = None) -> uploads.Started:
+        who, file_id, now = principal or self.principal, uuid7(self.clock()), self.clock()
+        with self.database.transaction(who) as tx:
+            return uploads.start(who, tx, self.bucket, new, now, file_id)
+
+    def complete(self, file_id: UUID, version: int = 1) -> File:
+        return uploads.complete(
+            self.principal, self.database, self.bucket, self.queue, file_id, self.clock(), version=version
+        )
+
+    def upload(self, name: str, data: bytes, about: str | None = None, **more: str | int) -> File:
+        """Start, send, complete."""
+        started = self.start(NewFile(name, max(len(data), 1), about, **more))  # type: ignore[arg-type]
+        self.bucket.post(started.form, data)
+        return self.complete(started.file.id)
+
+    def upload_again(self, file: File, data: bytes) -> File:
+        with self.database.transaction(self.principal) as tx:
+            started = uploads.start_again(self.principal, tx, self.bucket, file.id, "", len(data))
+        self.bucket.post(started.form, data)
+        return self.complete(file.id, started.version)
+
+    def work(self, seconds: float = 300.0) -> None:
+        """Read what waits on the queue, each message once."""
+        waiting = list(self.queue.sent.values())
+        self.queue.sent.clear()
+        for message in waiting:
+            ingest(self.services(), read_message(message.body), lambda: seconds)
+
+    def services(self) -> Services:
+        distiller = Distiller(
+            self.database, lambda: self.models, Decimal(20), self.clock, uuid7, lambda _: None, lambda low, _: low
+        )
+        return Services(self.database, self.bucket, self.extract, distiller, self.embedding, self.clock, uuid7)
+
+    def read(self, file: File, principal: Principal | None = None) -> File:
+        who = principal or self.principal
+        with self.database.transaction(who) as tx:
+            return uploads.read(who, tx, file.id)
+
+    def browse(self, principal: Principal | None = None, **where: str) -> list[File]:
+        who = principal or self.principal
+        with self.database.transaction(who) as tx:
+            return uploads.browse(who, tx, **where)  # type: ignore[arg-type]
+
+    def delete(self, file: File) -> None:
+        uploads.delete(self.principal, self.database, self.bucket, file.id, self.clock())
+
+    def search(self, query: str, principal: Principal | None = None) -> Sequence[Found]:
+        who = principal or self.principal
+        with self.database.transaction(who) as tx:
+            return search(who, tx, query=query, vector=None)
+
+    def embedded(self) -> None:
+        """Everything has its vector."""
+        self.run(lambda connection: connection.execute("UPDATE context_rows SET pending = false"))
+
+    def rows(self, statement: str) -> list[tuple[object, ...]]:
+        """What the tenant's tables hold."""
+        found: list[tuple[object, ...]] = self.run(lambda connection: connection.execute(statement).fetchall())
+        return found
+
+    def run(self, act: Callable[..., Any]) -> Any:
+        with self.database.transaction(self.principal) as tx:
+            return act(tx._connection)
