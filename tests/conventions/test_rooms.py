@@ -34,6 +34,7 @@ PURE = {
         "text/mail",
         "text/reading",
         "records/snapshots",
+        "records/linked_text",
         "records/changes",
         "index/rows",
         "search/found",

@@ -150,7 +150,8 @@ def test_the_tool_tells_of_any_record_by_kind(desk: Desk) -> None:
 )
 def test_a_wrong_argument_is_answered_with_what_to_do(desk: Desk, arguments: JsonObject, hint: str) -> None:
     give_tool(desk)
-    ask(desk, None, calls("get_linked_entities", **arguments), says("Sorry."))
+    asked: JsonObject = {"type": "tool_use", "id": "call_1", "name": "get_linked_entities", "input": arguments}
+    ask(desk, None, [asked], says("Sorry."))
     assert told(desk)["ok"] is False
     assert hint in str(told(desk)["message"])
 
