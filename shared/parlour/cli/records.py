@@ -70,7 +70,7 @@ def show(
     kind, slash, key = handle.partition("/")
     if not (kind and slash and key):
         raise InvalidRequest("a handle is a type and a key, like task/T-112; `parlour records` lists them")
-    target, path = _target(context), f"{quote(kind, safe='')}/{quote(key, safe='')}"
+    target, path = _target(context), quote(handle, safe="/")
     try:
         found = target.call("GET", f"v1/entities/{path}")
         links = target.call("GET", f"v1/entities/{path}/links", most=_LINKS)
@@ -78,7 +78,7 @@ def show(
         if kind != "document":
             raise
         found, links = None, None
-    document = target.call("GET", f"v1/documents/{quote(key, safe='')}") if kind == "document" else None
+    document = target.call("GET", f"v1/documents/{path}") if kind == "document" else None
     if as_json:
         terminal.machine({"record": found, "links": links, "document": document})
     else:

@@ -37,6 +37,12 @@ def test_the_page_is_served_under_a_strict_policy(client: TestClient, path: str,
     assert answer.headers["x-content-type-options"] == "nosniff"
 
 
+def test_the_page_may_send_files_to_the_bucket_and_to_nobody_else(client: TestClient) -> None:
+    policy = client.get("/console/").headers["content-security-policy"]
+    assert "connect-src 'self' https://files.example.org;" in policy
+    assert "files.example.org" not in client.get("/v1/health").headers["content-security-policy"]
+
+
 def test_the_page_needs_nothing_that_the_policy_forbids() -> None:
     page = (PAGES / "index.html").read_text("utf-8")
     assert not re.search(r"<style|\sstyle=|\son\w+=|<script(?![^>]*\ssrc=)", page)

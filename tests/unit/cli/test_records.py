@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from rich.console import Console
+from rich.console import Console, Group
 
 from parlour.cli import records
 from parlour.infra.errors import InvalidRequest
@@ -45,7 +45,7 @@ def test_a_result_says_how_well_it_fits_what_it_is_and_where_it_stands() -> None
 
 
 def test_a_record_is_shown_with_what_it_says_and_what_it_is_linked_to() -> None:
-    lines = [" ".join(line.split()) for line in drawn(records.Group(*records._record(RECORD, LINKS))).splitlines()]
+    lines = [" ".join(line.split()) for line in drawn(Group(*records._record(RECORD, LINKS))).splitlines()]
     assert lines[:2] == ["Crack", "risk/R-3, confidential, version 3, of project/NRS"]
     assert "sources title: Opinion; page: 3" in lines
     assert "watched yes" in lines

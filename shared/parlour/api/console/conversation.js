@@ -2,6 +2,7 @@
 
 import { h } from "./dom.js";
 import { rich } from "./richtext.js";
+import { path as address } from "./said.js";
 
 /** The page of one conversation, with the message that the address names in view. */
 export async function conversation(room, [id], asked) {
@@ -12,7 +13,7 @@ export async function conversation(room, [id], asked) {
   room.offerScopes(`conversation=${id}`);
   return [
     h("h3", { class: "page-title" }, "Conversation"),
-    about ? h("p", { class: "detail" }, "About ", h("a", { href: `#/records/${about.handle}` }, about.name)) : "",
+    about ? h("p", { class: "detail" }, "About ", h("a", { href: `#/records/${address(about.handle)}` }, about.name)) : "",
     h("div", { class: "transcript" }, ...messages.map((one) => said(one, one.id === chosen))),
     chosen && !messages.some((one) => one.id === chosen) ? h("p", { class: "detail" }, "The message is further back than what is shown here.") : "",
   ];

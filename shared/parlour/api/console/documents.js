@@ -2,6 +2,7 @@
 
 import { h } from "./dom.js";
 import { rich } from "./richtext.js";
+import { path } from "./said.js";
 
 /** A project's tree, or a document's text; nothing for other records. */
 export function documents(room, record, asked) {
@@ -10,20 +11,20 @@ export function documents(room, record, asked) {
 }
 
 async function tree(room, project) {
-  const { documents: nodes } = await room.ask("GET", `v1/projects/${project.handle}/documents`);
+  const { documents: nodes } = await room.ask("GET", `v1/projects/${path(project.handle)}/documents`);
   if (!nodes.length) return "";
   return h("section", { class: "panel" }, h("h4", {}, "Documents"), h("ul", { class: "plain tree" }, ...nodes.map(node)));
 }
 
 function node({ handle, title, description, length, depth, is_context: context }) {
-  const line = h("a", { class: "record-line", href: `#/records/${handle}` }, h("span", { class: "record-name" }, title, context ? h("span", { class: "kind" }, "in the user's words") : null), h("span", { class: "detail" }, [description, `${length.toLocaleString("en")} characters`].filter(Boolean).join(" · ")));
+  const line = h("a", { class: "record-line", href: `#/records/${path(handle)}` }, h("span", { class: "record-name" }, title, context ? h("span", { class: "kind" }, "in the user's words") : null), h("span", { class: "detail" }, [description, `${length.toLocaleString("en")} characters`].filter(Boolean).join(" · ")));
   const item = h("li", {}, line);
   item.style.setProperty("--depth", String(Math.min(depth ?? 0, 6)));
   return item;
 }
 
 async function text(room, record, asked) {
-  const found = record.document ?? (await room.ask("GET", `v1/documents/${record.handle.slice("document/".length)}`));
+  const found = record.document ?? (await room.ask("GET", `v1/documents/${path(record.handle)}`));
   const body = h("div", { class: "prose paper" }, rich(found.content));
   point(body, asked.get("heading"));
   return h("section", { class: "panel" }, h("h4", {}, "Text"), body);

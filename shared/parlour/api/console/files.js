@@ -4,7 +4,7 @@ import { h } from "./dom.js";
 import { glyph } from "./icons.js";
 import { ago, size } from "./said.js";
 
-const LARGEST = 50_000_000; // bytes, as the API takes them
+const LARGEST = 50 * 1024 * 1024; // bytes, as the API takes them
 const EVERY = 1500; // between two looks at files that are on their way
 const UNDER_WAY = new Set(["uploading", "queued", "parsing", "embedding"]);
 const STATES = { uploading: "Uploading", queued: "Waiting to be read", parsing: "Being read", embedding: "Being made searchable", ready: "Ready", failed: "Not taken" };
@@ -47,7 +47,7 @@ class Files {
     this.found = found;
     if (this.list.querySelector("[data-sure]")) return; // somebody is being asked
     const coming = [...this.sending].map(([name, part]) => this.line({ name, state: "uploading", part }));
-    const there = found.filter(({ name, state }) => !(this.sending.has(name) && state === "uploading")).map((file) => this.line(file));
+    const there = found.filter(({ name }) => !this.sending.has(name)).map((file) => this.line(file));
     this.list.replaceChildren(...coming, ...there);
   }
 
@@ -86,10 +86,11 @@ class Files {
   /** Ask where to, send it there, and say that it is there. */
   async send(file) {
     this.moved(file.name, 0);
-    const body = { name: file.name, size_bytes: file.size, about: this.record.handle, ...(file.type ? { media_type: file.type } : {}) };
-    const { file: started, upload } = await this.room.ask("POST", "v1/files", body);
+    const there = this.found?.find(({ name }) => name === file.name); // the same name again is its next version
+    const body = { name: file.name, size_bytes: file.size, ...(there ? {} : { about: this.record.handle }) };
+    const { file: started, version, upload } = await this.room.ask("POST", there ? `v1/files/${there.id}/versions` : "v1/files", body);
     await post(upload, file, (part) => this.moved(file.name, part));
-    await this.room.ask("POST", `v1/files/${started.id}/complete`);
+    await this.room.ask("POST", `v1/files/${started.id}/complete`, { version, name: file.name });
   }
 
   moved(name, part) {

@@ -2,7 +2,7 @@
 
 import { h } from "./dom.js";
 import { sign } from "./icons.js";
-import { ago, said } from "./said.js";
+import { ago, path, said } from "./said.js";
 
 const MOST = 30;
 const FEW = 4; // properties that a line shows
@@ -42,7 +42,7 @@ function line(one, definition) {
     .filter((name) => said(one.properties[name]))
     .slice(0, FEW)
     .map((name) => said(one.properties[name], definition?.properties?.[name]));
-  return h("a", { class: "record-line", href: `#/records/${one.handle}` }, sign({ type: one.type, icon: definition?.icon, colour: definition?.colour }),
+  return h("a", { class: "record-line", href: `#/records/${path(one.handle)}` }, sign({ type: one.type, icon: definition?.icon, colour: definition?.colour }),
     h("span", { class: "record-name" }, one.name, h("span", { class: "of" }, ` ${one.key}`)),
     h("span", { class: "detail" }, facts.join(" · ")),
     h("time", { datetime: one.updated_at }, ago(one.updated_at)));

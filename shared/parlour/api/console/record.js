@@ -4,7 +4,7 @@ import { documents } from "./documents.js";
 import { h } from "./dom.js";
 import { files } from "./files.js";
 import { glyph, sign } from "./icons.js";
-import { ago, level, said, sentence, spaced } from "./said.js";
+import { ago, level, path, said, sentence, spaced } from "./said.js";
 
 const OWN = "/console/"; // a default link into this page says nothing new
 const MOST_LINKS = 100;
@@ -30,10 +30,10 @@ export async function record(room, [type, ...key], asked) {
 /** A record; a document of a pack is none, and is shown all the same. */
 async function subject(room, handle) {
   try {
-    return await room.ask("GET", `v1/entities/${handle}`);
+    return await room.ask("GET", `v1/entities/${path(handle)}`);
   } catch (error) {
     if (error.status !== 404 || !handle.startsWith("document/")) throw error;
-    const found = await room.ask("GET", `v1/documents/${handle.slice("document/".length)}`);
+    const found = await room.ask("GET", `v1/documents/${path(handle)}`);
     return { type: "document", handle, name: found.title, properties: {}, classification: found.classification, document: found };
   }
 }
@@ -74,7 +74,7 @@ function pulse(found, definition) {
 
 function facts(found) {
   const rows = [
-    ["Project", found.project ? h("a", { href: `#/records/${found.project}` }, found.project) : null],
+    ["Project", found.project ? h("a", { href: `#/records/${path(found.project)}` }, found.project) : null],
     ["May be seen by", level(found.classification)],
     ["Version", found.version ? String(found.version) : null],
     ["Changed", found.updated_at ? `${ago(found.updated_at)}${by(found.updated_by)}` : null],
@@ -100,7 +100,7 @@ function sources(found) {
 
 async function linked(room, found, types) {
   if (found.document) return "";
-  const { kinds, links, pages } = await room.ask("GET", `v1/entities/${found.handle}/links?most=${MOST_LINKS}`);
+  const { kinds, links, pages } = await room.ask("GET", `v1/entities/${path(found.handle)}/links?most=${MOST_LINKS}`);
   if (!links.length) return "";
   const look = (key, name) => ({ ...types.find((one) => one.key === key), key, name });
   const groups = kinds.map(({ kind, name, total }) => group(look(kind, name), links.filter((one) => one.kind === kind), total));
@@ -114,7 +114,7 @@ function group(kind, records, total) {
 function link(one, kind) {
   const how = (one.relations ?? []).map(({ relation, direction }) => `${direction === "incoming" ? "← " : "→ "}${spaced(relation)}`).join(", ");
   const state = [one.state, one.due ? `due ${said(one.due)}` : ""].filter(Boolean).join(" · ");
-  return h("a", { class: "record-line", href: `#/records/${one.handle}` }, sign({ type: one.kind, icon: kind.icon, colour: kind.colour }),
+  return h("a", { class: "record-line", href: `#/records/${path(one.handle)}` }, sign({ type: one.kind, icon: kind.icon, colour: kind.colour }),
     h("span", { class: "record-name" }, one.name, one.is_context ? h("span", { class: "kind" }, "in the user's words") : null),
     h("span", { class: "detail" }, [how, state].filter(Boolean).join(" · ")));
 }

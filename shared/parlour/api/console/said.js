@@ -26,6 +26,9 @@ export function ago(at) {
   return moment.toLocaleDateString([], { day: "numeric", month: "short", year: "numeric" });
 }
 
+/** The path of a record by its handle; a document's key may have anything in it. */
+export const path = (handle) => handle.split("/").map(encodeURIComponent).join("/");
+
 export const spaced = (name) => name.replaceAll("_", " ");
 
 export const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1);

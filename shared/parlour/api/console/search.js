@@ -2,6 +2,7 @@
 
 import { h } from "./dom.js";
 import { sign } from "./icons.js";
+import { path } from "./said.js";
 
 const WITHOUT_A_RECORD = { chat_message: "conversation", file_chunk: "document", file_distillation: "document" };
 const LEAST = 3; // letters of a word that is marked in a preview
@@ -63,7 +64,7 @@ function related(records) {
 
 /** A record as a small link with its sign. */
 export function chip(one) {
-  return h("a", { class: "chip record-chip", href: `#/records/${one.handle}` }, sign(one), h("span", {}, one.name));
+  return h("a", { class: "chip record-chip", href: `#/records/${path(one.handle)}` }, sign(one), h("span", {}, one.name));
 }
 
 function nothing(words) {

@@ -1,18 +1,18 @@
 """Searching what the tenant knows: words in, cards out."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Query
 
-from parlour.api.access import Caller, Viewer
+from parlour.api.access import Caller, Reader
 from parlour.infra import log
-from parlour.infra.errors import InvalidRequest, ProviderRejected, ProviderUnavailable
+from parlour.infra.errors import InvalidRequest, Misconfigured, ProviderRejected, ProviderUnavailable
 from parlour.infra.jsonable import Json, JsonObject
 from parlour.infra.postgres import Transaction
-from parlour.knowledge.cards.cards import cards
-from parlour.knowledge.index.embed import Vector, embed_question
+from parlour.knowledge.cards.cards import cards, related
+from parlour.knowledge.index.embed import Vector, embed_texts
 from parlour.knowledge.records import entities, registry
 from parlour.knowledge.search.question import expand
 from parlour.knowledge.search.search import EVERYWHERE, Scope, search
@@ -31,7 +31,7 @@ Most = Annotated[int, Query(ge=1, le=50)]
 
 @router.get("")
 def search_everything(
-    caller: Viewer,
+    caller: Reader,
     q: Words,
     scope: Where = "workspace",
     inside: Inside = "",
@@ -42,7 +42,7 @@ def search_everything(
 
     `scope` says where to look, and `in` at which: a project or record by its handle (with what is linked to it), the
     records of a type, or one conversation. `score` is 1 for the best of this search. `expanded` is what was really
-    searched for, when that is not the words themselves.
+    searched for, when that is not the words themselves; `related`, records that those on the cards are linked to.
     """
     asked = _storable(q)
     if not asked:
@@ -51,12 +51,16 @@ def search_everything(
     wanted = expand(asked, before)
     with caller.transaction() as tx:
         where = _scope(caller, tx, scope, inside)
-    vector = _vector(caller, wanted)
+    vectors = _vectors(caller, list(dict.fromkeys([wanted, asked])))
     with caller.transaction() as tx:
-        found = search(caller.principal, tx, query=asked, vector=vector, scope=where, previous=before, most=most)
-        drawn = cards(caller.principal, tx, found, wanted)
+        found = search(
+            caller.principal, tx, query=asked, vector=vectors.get(wanted), alone=vectors.get(asked), scope=where,
+            previous=before, most=most,
+        )  # fmt: skip
+        drawn, beside = cards(caller.principal, tx, found, wanted), related(caller.principal, tx, found)
     listed: list[Json] = [card.to_json() for card in drawn]
-    return {"query": asked, "expanded": wanted if wanted != asked else None, "cards": listed}
+    linked: list[Json] = [one.to_json() for one in beside]
+    return {"query": asked, "expanded": wanted if wanted != asked else None, "cards": listed, "related": linked}
 
 
 def _scope(caller: Caller, tx: Transaction, scope: Where, inside: str) -> Scope:
@@ -91,14 +95,16 @@ def _session(text: str) -> UUID:
         raise InvalidRequest("in: a conversation is named by its session's id") from None
 
 
-def _vector(caller: Caller, wanted: str) -> Vector | None:
-    """The question's vector, or None: words alone find less, and more than an error does."""
+def _vectors(caller: Caller, texts: list[str]) -> Mapping[str, Vector]:
+    """The question's vectors, by its wordings; none when the service is away: words alone find less, and more than an
+    error does."""
     try:
-        return embed_question(caller.services.embedder, wanted)
-    except (ProviderUnavailable, ProviderRejected) as error:
+        vectors = embed_texts(caller.embedder(), texts)
+    except (ProviderUnavailable, ProviderRejected, Misconfigured) as error:
         log.error("embedding_unavailable", error)
         log.count("EmbeddingUnavailable")
-        return None
+        return {}
+    return {text: Vector(vectors.space, values) for text, values in vectors.by_text.items()}
 
 
 def _storable(text: str) -> str:

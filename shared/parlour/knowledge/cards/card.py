@@ -89,6 +89,28 @@ class Card:
         return {name: getattr(self, name) for name in self.__slots__}
 
 
+@dataclass(frozen=True, slots=True)
+class Related:
+    """A record that what was found is linked to."""
+
+    type: str
+    type_name: str
+    key: str
+    name: str
+    icon: str | None
+    colour: str | None
+
+    @property
+    def handle(self) -> str:
+        return f"{self.type}/{self.key}"
+
+    def to_json(self) -> JsonObject:
+        return {
+            "handle": self.handle, "type": self.type, "type_name": self.type_name, "name": self.name,
+            "icon": self.icon, "colour": self.colour,
+        }  # fmt: skip
+
+
 def card(found: Found, origin: Origin, query: str, best: float) -> Card:
     """The card of a row; `best` is the score of the first row of its search."""
     title = origin.file_name or origin.document_title or origin.name or found.title

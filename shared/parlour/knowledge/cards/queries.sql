@@ -10,3 +10,26 @@ SELECT r.id AS row_id, t.key AS type, t.display_name AS type_name, e.key, e.name
   LEFT JOIN documents d ON d.id = r.document_id AND d.deleted_at IS NULL AND d.classification <= %(clearance)s
   LEFT JOIN files f ON f.id = r.file_id AND f.classification <= %(clearance)s
  WHERE r.id = ANY(%(row_ids)s) AND r.classification <= %(clearance)s;
+
+-- name: related
+-- The records that those of a search's rows are linked to, by one edge either way: first what the best rows, and the
+-- most of them, are linked to. Those found themselves are left out, like what the reader may not see.
+WITH hits AS (
+    SELECT r.entity_id AS id, max(h.score) AS score
+      FROM unnest(%(row_ids)s::uuid[], %(scores)s::float8[]) AS h (row_id, score)
+      JOIN context_rows r ON r.id = h.row_id
+     WHERE r.entity_id IS NOT NULL AND r.classification <= %(clearance)s
+     GROUP BY r.entity_id
+), ends AS (
+    SELECT x.target_id AS id, h.score FROM hits h JOIN edges x ON x.source_id = h.id
+     UNION ALL
+    SELECT x.source_id, h.score FROM hits h JOIN edges x ON x.target_id = h.id
+)
+SELECT t.key AS type, t.display_name AS type_name, e.key, e.name, t.rag ->> 'icon' AS icon, t.rag ->> 'colour' AS colour
+  FROM ends n
+  JOIN entities e ON e.id = n.id AND e.deleted_at IS NULL AND e.classification <= %(clearance)s
+  JOIN entity_types t ON t.id = e.type_id
+ WHERE n.id NOT IN (SELECT id FROM hits)
+ GROUP BY e.id, e.key, e.name, e.updated_at, t.key, t.display_name, t.rag
+ ORDER BY sum(n.score) DESC, e.updated_at DESC, e.id
+ LIMIT %(most)s;
