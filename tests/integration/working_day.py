@@ -36,6 +36,7 @@ from parlour.tenancy.sign_in import Credentials, SignIn
 from parlour.tenancy.visitor import Visitor
 from parlour.turns import events, read, redrive
 from tests.desk import Desk, WordEmbedder, says, searches
+from tests.integration.documents_written import documents_written
 from tests.integration.found_and_shown import found_and_shown
 from tests.integration.left_lying import work_left_lying
 from tests.integration.linked_day import talk_about_a_record
@@ -96,6 +97,7 @@ def play(desk: Desk) -> None:
     administration(desk)
     configuration(desk)
     records_kept(desk)
+    documents_written(desk)
     found_and_shown(desk)
     conversation_on_whatsapp(desk)
     conversation_on_the_web(desk)

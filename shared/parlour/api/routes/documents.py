@@ -4,19 +4,15 @@ from datetime import datetime
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Query
 from pydantic import Field, StringConstraints
 
-from parlour.api.access import AnyCaller, Caller, Viewer
+from parlour.api.access import Editor, Reader
 from parlour.api.schemas import Asked, Clearance, PackText, Told
-from parlour.infra import log
-from parlour.infra.errors import QueueUnavailable
 from parlour.infra.postgres import Transaction
 from parlour.knowledge.documents import catalogue, written
 from parlour.knowledge.documents.catalogue import Document, Tree
 from parlour.knowledge.documents.written import LONGEST, Revision
-from parlour.knowledge.index import pending
-from parlour.tenancy import roles
 
 router = APIRouter(prefix="/v1", tags=["documents"])
 
@@ -28,15 +24,6 @@ Short = Annotated[PackText, StringConstraints(max_length=1_000)]
 Content = Annotated[PackText, StringConstraints(max_length=LONGEST)]
 Handle = Annotated[PackText, StringConstraints(min_length=1, max_length=400)]
 Position = Annotated[int, Field(ge=0, le=100_000, description="from 0 among its siblings; left out: behind the last")]
-
-
-def editor(calling: AnyCaller) -> Caller:
-    """A caller who may write documents."""
-    roles.require(calling.principal, "editor")
-    return calling
-
-
-Editor = Annotated[Caller, Depends(editor)]
 
 
 class NewDocument(Asked):
@@ -104,14 +91,14 @@ class DocumentPlaced(DocumentShown):
 
 
 @router.get("/projects/{ref:path}/documents")
-def list_tree(ref: Handle, caller: Viewer) -> dict[str, list[DocumentPlaced]]:
+def list_tree(ref: Handle, caller: Reader) -> dict[str, list[DocumentPlaced]]:
     """A project's documents in the order of its tree, every parent before what stands under it; no text."""
     with caller.transaction() as tx:
         return {"documents": _tree(catalogue.of_project(caller.principal, tx, ref))}
 
 
 @router.get("/documents")
-def list_documents(caller: Viewer, cursor: Cursor = "", most: Most = 20) -> dict[str, list[DocumentShown] | str]:
+def list_documents(caller: Reader, cursor: Cursor = "", most: Most = 20) -> dict[str, list[DocumentShown] | str]:
     """Documents of the whole tenant, those changed last first; no text."""
     with caller.transaction() as tx:
         listed = catalogue.newest(caller.principal, tx, cursor, most)
@@ -126,7 +113,7 @@ def create_document(wanted: NewDocument, caller: Editor) -> DocumentShown:
         document = written.create(
             caller.principal, tx, **wanted.model_dump(), now=caller.now, new_id=caller.services.new_id
         )  # fmt: skip
-    _embed_soon(caller)
+    caller.embed_soon()
     return DocumentShown.model_validate(document)
 
 
@@ -139,7 +126,7 @@ def move_document(ref: Handle, place: Place, caller: Editor) -> dict[str, list[D
 
 
 @router.get("/documents/{ref:path}")
-def get_document(ref: Handle, caller: Viewer) -> DocumentRead:
+def get_document(ref: Handle, caller: Reader) -> DocumentRead:
     """A document with its whole text."""
     with caller.transaction() as tx:
         return _read(tx, catalogue.find(caller.principal, tx, ref))
@@ -153,7 +140,7 @@ def revise_document(ref: Handle, change: DocumentChange, caller: Editor) -> Docu
         document = written.revise(
             caller.principal, tx, ref, revision, change.version, caller.now, caller.services.new_id
         )
-    _embed_soon(caller)
+    caller.embed_soon()
     return DocumentShown.model_validate(document)
 
 
@@ -186,11 +173,3 @@ def _placed(
     shown = {**DocumentShown.model_validate(document).model_dump(), "project": document.project or seen.project.handle}
     parent = seen.by_id[parent_id].handle if parent_id else None
     return DocumentPlaced(**shown, depth=depth, position=position, parent=parent)
-
-
-def _embed_soon(caller: Caller) -> None:
-    """What was written is found by its words already; should the queue be away, the sweep sees to the vectors."""
-    try:
-        pending.nudge(caller.services.embedding, caller.principal.tenant_id)
-    except QueueUnavailable as error:
-        log.error("embedding_not_woken", error)
