@@ -77,7 +77,10 @@ def test_the_model_reads_the_persona_the_history_and_the_moment(desk: Desk) -> N
     assert "Time: Monday 2026-03-02" in opening
     assert "Priya" in opening
     offered = [tool["name"] for tool in request.tools]
-    assert offered == ["compile_report", "notify_foreman", "raise_rfi", "search_knowledge"]
+    assert offered == [
+        "compile_report", "create_entity", "get_entity", "list_entities", "notify_foreman", "raise_rfi",
+        "search_knowledge", "update_entity",
+    ]  # fmt: skip
 
 
 def test_a_burst_becomes_one_turn_and_the_later_wakes_find_nothing(desk: Desk) -> None:
