@@ -14,7 +14,7 @@ import typer
 from rich.console import Console
 from typer.exceptions import TyperException
 
-from parlour.cli import administration, attention, costs, drawing, records, reembedding, talk, terminal
+from parlour.cli import administration, attention, costs, drawing, files, records, reembedding, talk, terminal
 from parlour.cli.target import Outside, Target
 from parlour.infra.errors import InvalidPack, InvalidRequest, Misconfigured, ParlourError
 from parlour.packs import folder as pack_folder
@@ -174,6 +174,8 @@ app.add_typer(costs.app, name="cost")
 app.command()(records.search)
 app.command()(records.records)
 app.command()(records.show)
+app.command()(files.upload)
+app.command()(files.files)
 app.command()(reembedding.reembed)
 app.command()(attention.redrive)
 app.command()(attention.cancel)

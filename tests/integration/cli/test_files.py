@@ -1,0 +1,98 @@
+"""`parlour upload` and `parlour files` against the real API, a bucket that reads forms, and the worker itself."""
+
+import re
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+
+import httpx2
+import pytest
+from fastapi.testclient import TestClient
+
+from parlour.cli.app import run
+from parlour.cli.target import Outside
+from parlour.infra.postgres import Database
+from parlour.knowledge.files.ingest import ingest, read_message
+from parlour.principal import RESTRICTED, Principal
+from tests import papers
+from tests.desk import Clock
+from tests.integration.api.conftest import OPERATOR, Queues
+from tests.integration.knowledge.file_desk import FileDesk
+
+type Parlour = Callable[..., int]
+
+_KEY = re.compile(rb'name="key"\r\n\r\n(.*?)\r\n--', re.DOTALL)
+_FILE = re.compile(rb'name="file"; filename="[^"]*"\r\n(?:[^\r]+\r\n)*\r\n(.*)\r\n--', re.DOTALL)
+
+
+@pytest.fixture
+def parlour(
+    client: TestClient, acme: str, queues: Queues, open_database: Callable[[], Database], tmp_path: Path,
+    now: datetime, monkeypatch: pytest.MonkeyPatch,
+) -> Parlour:  # fmt: skip
+    """Runs the command as the operator in acme; while it waits, the files are read and embedded."""
+    for name, value in {"URL": "http://testserver", "TENANT": acme, "KEY": OPERATOR}.items():
+        monkeypatch.setenv(f"PARLOUR_{name}", value)
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def take(request: httpx2.Request) -> httpx2.Response:
+        found, data = _KEY.search(request.content), _FILE.search(request.content)
+        assert found is not None
+        assert data is not None
+        queues.bucket.kept[found[1].decode()] = data[1]
+        return httpx2.Response(204)
+
+    def work(_seconds: float) -> None:
+        while queues.ingest.messages:
+            asked = read_message(queues.ingest.messages.pop().body)
+            principal = Principal(asked.tenant_id, "system", clearance=RESTRICTED)
+            desk = FileDesk(open_database(), principal, Clock(now), bucket=queues.bucket)
+            ingest(desk.services(), asked, lambda: 300.0)
+            desk.embedded()
+
+    def open_client(url: str) -> httpx2.Client:
+        return httpx2.Client(transport=httpx2.MockTransport(take)) if "files.example.org" in url else client
+
+    return lambda *arguments: run(arguments, Outside(open_client, lambda _: 0, work, tmp_path))
+
+
+def test_files_are_sent_read_listed_replaced_and_deleted(
+    parlour: Parlour, tmp_path: Path, capsys: pytest.CaptureFixture[str], queues: Queues
+) -> None:
+    contract, sop = tmp_path / "main works.pdf", tmp_path / "sop.md"
+    contract.write_bytes(papers.contract())
+    sop.write_text("# Lifting\n\nStop at 38 km/h.")
+    assert parlour("upload", str(contract), str(sop), "--team", "site", "--classification", "1") == 0
+    out = capsys.readouterr().out
+    assert "main works.pdf: ready (3 pages," in out
+    assert "sop.md: ready" in out
+    assert parlour("files") == 0
+    assert "team site" in capsys.readouterr().out
+    sop.write_text("# Lifting\n\nStop at 30 km/h.")
+    assert parlour("upload", str(sop), "--team", "site") == 0
+    assert sorted(key.rsplit("/", 1)[-1] for key in queues.bucket.kept) == ["1", "2"]
+    capsys.readouterr()
+    assert parlour("files", "--team", "site") == 0
+    (line,) = [one for one in capsys.readouterr().out.splitlines() if "sop.md" in one]
+    assert parlour("files", "--delete", line.split()[-1]) == 0
+    assert len(queues.bucket.kept) == 1
+
+
+def test_a_file_that_cannot_be_read_is_told_and_is_a_failure(
+    parlour: Parlour, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "scan.pdf").write_bytes(papers.pdf([[]]))
+    assert parlour("upload", str(tmp_path / "scan.pdf")) == 1
+    assert "scan.pdf: not taken: there is no text in it" in capsys.readouterr().out
+
+
+def test_what_is_no_file_or_too_large_is_not_sent(
+    parlour: Parlour, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert parlour("upload", str(tmp_path / "nothing.pdf")) == 2
+    with (tmp_path / "large.pdf").open("wb") as file:
+        file.truncate(300 * 1024 * 1024)
+    assert parlour("upload", str(tmp_path / "large.pdf")) == 2
+    assert "larger than 50 MB" in capsys.readouterr().err
+    assert parlour("files") == 0
+    assert "no files so far" in capsys.readouterr().out
