@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
-from parlour.context import budget, heartbeat, tiers
+from parlour.context import budget, heartbeat, tiers, tokens
 from parlour.context.assemble import Candidates
 from parlour.context.briefing import Briefing
 from parlour.context.calls import Round
@@ -13,8 +13,11 @@ from parlour.context.history import KEPT_MESSAGES, Said
 from parlour.infra.errors import NotFound
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
+from parlour.knowledge.documents import catalogue, tree
+from parlour.knowledge.records import entities
 from parlour.knowledge.records.linked import Focus, LinkCache, focus
 from parlour.knowledge.records.linked_text import briefings
+from parlour.knowledge.records.record import PROJECT
 from parlour.knowledge.tools.get_linked_entities import GET_LINKED_ENTITIES
 from parlour.principal import Principal
 from parlour.tenancy import bindings, people
@@ -26,6 +29,9 @@ from parlour.tools.registry import load_tools
 from parlour.turns import polite, store
 from parlour.turns.journal import Call, Journal, Step
 from parlour.turns.records import Earlier, Inbound, Lease, OpenTurn
+
+_TREE_TOKENS = (800, 300)
+"""What a project's tree of documents may take of its briefing, and what where there is less room."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +86,7 @@ def load(
         ),
         texts=[text for message in inputs if (text := polite.as_read(message))],
         rounds=(),
-        briefing=_briefing(about, tools) if about else None,
+        briefing=_briefing(tx, principal, about, persona, tools) if about else None,
     )
     journal = _journal(tx, turn, persona.agent.max_tool_iterations)
     profile = budget.profile(persona.agent.budget)
@@ -106,9 +112,22 @@ def _about(
     return focus(principal, tx, lease.entity_id, team_id=persona.team.id, cache=links, now=now)
 
 
-def _briefing(about: Focus, tools: Sequence[Tool]) -> Briefing:
-    more = any(tool.name == GET_LINKED_ENTITIES.name for tool in tools)
-    return Briefing(about.linked.handle, about.text, briefings(about.linked, hint=more))
+def _briefing(
+    tx: Transaction, principal: Principal, about: Focus, persona: Persona, listed: Sequence[Tool]
+) -> Briefing:
+    more = any(tool.name == GET_LINKED_ENTITIES.name for tool in listed)
+    texts = briefings(about.linked, hint=more)
+    return Briefing(about.linked.handle, about.text, texts, _documents(tx, principal, about, persona))
+
+
+def _documents(tx: Transaction, principal: Principal, about: Focus, persona: Persona) -> list[str]:
+    """The tree of documents of a project, and again shorter; nothing of any other kind of record."""
+    if not about.linked.handle.startswith(f"{PROJECT}/"):
+        return []
+    home = entities.read(principal, tx, about.id)
+    lines = catalogue.tree_of(principal, tx, home, persona.team.id).lines()
+    outlines = [tree.outline(lines, most, tokens.count) for most in _TREE_TOKENS]
+    return [text for text in dict.fromkeys(outlines) if text]
 
 
 def _said(one: Earlier) -> Said:

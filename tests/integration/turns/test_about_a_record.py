@@ -7,7 +7,9 @@ from uuid import UUID
 import pytest
 
 from parlour.context import budget
+from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import JsonObject, canonical
+from parlour.knowledge.documents import written
 from parlour.knowledge.records.linked_text import HINT
 from parlour.knowledge.tools.get_linked_entities import GET_LINKED_ENTITIES, get_linked_entities
 from parlour.principal import Principal
@@ -52,7 +54,7 @@ def test_it_begins_with_the_record_and_what_it_is_linked_to(desk: Desk) -> None:
     assert "This conversation is about project/NRS." in briefing
     ((name,),) = desk.rows("SELECT name FROM entities WHERE key = 'NRS'")
     assert str(name) in briefing.split("# Linked records")[0]
-    assert "[milestone/M1]" in briefing
+    assert "[milestone/M" in briefing
     assert "← milestone_of" in briefing
 
 
@@ -64,7 +66,7 @@ def test_the_layer_is_counted_and_keeps_to_its_caps(desk: Desk) -> None:
 
 
 def test_it_is_one_statement_and_none_without_a_record(desk: Desk) -> None:
-    ask(desk, "project/NRS")
+    ask(desk, "task/T-121")
     with_record = dict(desk.database.statements.by_name)
     ask(desk, None)
     without = dict(desk.database.statements.by_name)
@@ -103,6 +105,20 @@ def test_its_bytes_stay_until_something_was_written(desk: Desk) -> None:
         said.append(system(desk)[1])
     assert said[0] == said[1] != said[2]
     assert "Steel ready [milestone/" in said[2]
+
+
+def test_a_project_comes_with_its_tree_of_documents(desk: Desk) -> None:
+    ask(desk, "project/NRS")
+    assert "Method of the pour" not in system(desk)[1]
+    with desk.database.transaction(desk.admin) as tx:
+        written.create(
+            desk.admin, tx, project="project/NRS", title="Method of the pour", content="First the south.",
+            now=desk.clock(), new_id=uuid7,
+        )  # fmt: skip
+    ask(desk, "project/NRS")
+    assert "Method of the pour" in system(desk)[1].split("# Documents")[1]
+    ask(desk, "milestone/M1")
+    assert "# Documents" not in system(desk)[1]
 
 
 def test_the_hint_is_for_agents_that_have_the_tool(desk: Desk) -> None:

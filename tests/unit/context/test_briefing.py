@@ -42,6 +42,14 @@ def test_linked_records_take_no_more_than_their_share_even_with_room() -> None:
     assert "# Linked records\nshort" in text(greedy)
 
 
+def test_the_tree_comes_after_the_links_and_gives_way_before_them() -> None:
+    project = replace(ABOUT, documents=("- Brief\n" * 60, "- Brief"))
+    assert text(project).index("# Linked records") < text(project).index("# Documents\n- Brief\n- Brief")
+    alone = segment(ABOUT, 5_000).tokens
+    assert text(project, alone + 20).endswith("# Documents\n- Brief\n</parlour:briefing>")
+    assert text(project, alone) == text(ABOUT)
+
+
 def test_a_long_record_is_cut_and_says_so() -> None:
     said = text(Briefing("task/T-1", HUGE))
     record = said.split("# Record\n")[1].removesuffix("\n</parlour:briefing>")
