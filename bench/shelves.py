@@ -82,7 +82,7 @@ def _documents(database: Database, embedder: Embedder, shelf: Shelf, lines: Sequ
     if lines:
         shelf.scopes.append(EVERYWHERE)
     for batch in batched(lines, _DOCUMENTS, strict=False):
-        drafts = [DocumentDraft(line["id"], line.get("title") or "", line["text"]) for line in batch]
+        drafts = [DocumentDraft(str(line["id"]), line.get("title") or "", line["text"]) for line in batch]
         with database.transaction(shelf.principal) as tx:
             plan = prepare_documents(tx, drafts, space(embedder))
         vectors = embed_texts(embedder, plan.texts)
@@ -98,7 +98,7 @@ def _messages(database: Database, embedder: Embedder, shelf: Shelf, lines: Seque
         with database.transaction(shelf.principal) as tx:
             for line in batch:
                 message_id = _say(tx, shelf, line)
-                shelf.lines[message_id] = line["id"]
+                shelf.lines[message_id] = str(line["id"])
         while _embed(database, embedder, shelf.principal):
             pass
         yield len(batch)
