@@ -71,18 +71,25 @@ def show(
     if not (kind and slash and key):
         raise InvalidRequest("a handle is a type and a key, like task/T-112; `parlour records` lists them")
     target, path = _target(context), quote(handle, safe="/")
-    try:
-        found = target.call("GET", f"v1/entities/{path}")
-        links = target.call("GET", f"v1/entities/{path}/links", most=_LINKS)
-    except NotFound:
-        if kind != "document":
-            raise
-        found, links = None, None
+    found, links = _found(target, path)
     document = target.call("GET", f"v1/documents/{path}") if kind == "document" else None
     if as_json:
         terminal.machine({"record": found, "links": links, "document": document})
     else:
         terminal.show(Group(*_record(found, links), *_document(document, heading=found is None)))
+
+
+def _found(target: Target, path: str) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
+    """The record and its links; a pack's document is none, and has a path of its own for a key."""
+    if path.startswith("document/") and path.count("/") > 1:
+        return None, None
+    try:
+        record = target.call("GET", f"v1/entities/{path}")
+        return record, target.call("GET", f"v1/entities/{path}/links", most=_LINKS)
+    except NotFound:
+        if not path.startswith("document/"):
+            raise
+        return None, None
 
 
 def _scope(inside: str, kind: str) -> Mapping[str, str]:

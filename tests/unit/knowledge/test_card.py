@@ -93,6 +93,11 @@ def test_a_long_text_is_shown_from_before_the_word_that_was_asked_for() -> None:
     assert len(shown) <= PREVIEW + 4
 
 
+def test_words_that_are_everywhere_do_not_choose_the_place() -> None:
+    text = f"{'For what it is worth, nothing. ' * 40}Clause 14 limits the liability. {'All was quiet. ' * 40}"
+    assert "Clause 14 limits" in preview(text, "what is the limit for 14?")
+
+
 @pytest.mark.parametrize("query", ["", "?!", "absent words", "of a", "(unclosed [brackets"])
 def test_a_preview_without_any_of_the_words_begins_at_the_beginning(query: str) -> None:
     shown = preview("Quiet day. " * 60, query)

@@ -30,12 +30,17 @@ export async function record(room, [type, ...key], asked) {
 /** A record; a document of a pack is none, and is shown all the same. */
 async function subject(room, handle) {
   try {
+    if (handle.split("/").length > 2) return await document(room, handle); // no record's key has a slash in it
     return await room.ask("GET", `v1/entities/${path(handle)}`);
   } catch (error) {
     if (error.status !== 404 || !handle.startsWith("document/")) throw error;
-    const found = await room.ask("GET", `v1/documents/${path(handle)}`);
-    return { type: "document", handle, name: found.title, properties: {}, classification: found.classification, document: found };
+    return document(room, handle);
   }
+}
+
+async function document(room, handle) {
+  const found = await room.ask("GET", `v1/documents/${path(handle)}`);
+  return { type: "document", handle, name: found.title, properties: {}, classification: found.classification, project: found.project, updated_at: found.updated_at, document: found };
 }
 
 function head(room, found, definition) {

@@ -5,7 +5,8 @@ import { sign } from "./icons.js";
 import { path } from "./said.js";
 
 const WITHOUT_A_RECORD = { chat_message: "conversation", file_chunk: "document", file_distillation: "document" };
-const LEAST = 3; // letters of a word that is marked in a preview
+const LEAST = 4; // letters of a word that is marked in a preview
+const COMMON = new Set("about does from have into that their them then there they this were what when where which will with would your".split(" "));
 
 /** What a scope is called when the address names it and nothing else in the page does. */
 export const SCOPES = {
@@ -71,9 +72,10 @@ function nothing(words) {
   return h("div", { class: "blank" }, h("b", {}, `Nothing was found for “${words}”`), "Try other words, or search everywhere. What is above your clearance is never shown, and not counted.");
 }
 
+/** The words worth marking: not those that are in every sentence. */
 function termsOf(words) {
-  const found = words.match(/[\p{L}\p{N}]+/gu) ?? [];
-  return [...new Set(found.filter((word) => word.length >= LEAST).map((word) => word.toLowerCase()))];
+  const found = (words.match(/[\p{L}\p{N}]+/gu) ?? []).map((word) => word.toLowerCase());
+  return [...new Set(found.filter((word) => (word.length >= LEAST || /\p{N}/u.test(word)) && !COMMON.has(word)))];
 }
 
 /** The text with the words that were asked for marked, at their beginnings: "risk" marks "risks". */
@@ -82,7 +84,7 @@ function marked(text, terms) {
   let from = 0;
   for (const match of text.matchAll(/[\p{L}\p{N}]+/gu)) {
     const word = match[0].toLowerCase();
-    if (!terms.some((term) => word.startsWith(term) || (word.length >= 4 && term.startsWith(word)))) continue;
+    if (!terms.some((term) => word === term || (term.length >= LEAST && word.startsWith(term)) || (word.length >= LEAST && term.startsWith(word)))) continue;
     fragment.append(text.slice(from, match.index), h("mark", {}, match[0]));
     from = match.index + match[0].length;
   }

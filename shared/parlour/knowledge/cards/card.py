@@ -8,6 +8,7 @@ from uuid import UUID
 
 from parlour.infra.jsonable import JsonObject
 from parlour.knowledge.search.found import Found
+from parlour.models.words import vocabulary
 
 PREVIEW = 240
 """Characters of a preview: about two lines of a card."""
@@ -15,8 +16,13 @@ PREVIEW = 240
 _BEFORE = 70
 """Characters of a preview that stand before the first word that was asked for."""
 
-_SHORTEST = 3
-"""Letters of a word that is worth being looked for in a preview: "a" and "of" are everywhere."""
+_SHORTEST = 4
+"""Letters of a word that is worth being looked for in a preview: "of" and "the" are everywhere. One with a digit in it
+may be shorter."""
+
+_COMMON = vocabulary(
+    "about does from have into that their them then there they this were what when where which will with would your"
+)
 
 _PLACEHOLDER = re.compile(r"\{\{\s*(type|key)\s*\}\}")
 
@@ -158,7 +164,8 @@ def _first_word(line: str, query: str) -> int:
 
 
 def _words(query: str) -> Sequence[str]:
-    return [word for word in re.findall(r"\w+", query) if len(word) >= _SHORTEST]
+    found = re.findall(r"\w+", query.casefold())
+    return [word for word in found if (len(word) >= _SHORTEST or re.search(r"\d", word)) and word not in _COMMON]
 
 
 def _deep_link(found: Found, origin: Origin) -> str | None:
