@@ -174,6 +174,6 @@ def test_what_is_above_the_reader_is_not_there(tower: Library) -> None:
 def test_wrong_arguments_are_answered_with_what_to_do(
     tower: Library, name: str, arguments: dict[str, Json], message: str
 ) -> None:
-    result = call(tower, name, **arguments)
+    result = call(tower, name, None, **arguments)
     assert result.code == "invalid_arguments"
     assert message in str(result.content["message"])

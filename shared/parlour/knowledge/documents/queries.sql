@@ -99,14 +99,13 @@ SELECT id FROM documents WHERE record_id = %(record_id)s AND deleted_at IS NULL;
 -- name: add_document
 -- Keep a document that somebody wrote, about its own record; the key of one that was deleted is taken over with its
 -- row. No row comes back when a living document has the key.
-INSERT INTO documents (tenant_id, id, record_id, entity_id, project_id, team_id, key, title, description, kind,
-                       content, content_hash, classification, is_context, created_at, updated_at)
-VALUES (current_tenant(), %(id)s, %(record_id)s, %(record_id)s, %(project_id)s, %(team_id)s, %(key)s, %(title)s,
-        %(description)s, %(kind)s, %(content)s, %(content_hash)s, %(classification)s, %(is_context)s, %(now)s,
-        %(now)s)
+INSERT INTO documents (tenant_id, id, record_id, entity_id, project_id, key, title, description, kind, content,
+                       content_hash, classification, is_context, created_at, updated_at)
+VALUES (current_tenant(), %(id)s, %(record_id)s, %(record_id)s, %(project_id)s, %(key)s, %(title)s, %(description)s,
+        %(kind)s, %(content)s, %(content_hash)s, %(classification)s, %(is_context)s, %(now)s, %(now)s)
     ON CONFLICT (tenant_id, key) DO UPDATE
    SET record_id = EXCLUDED.record_id, entity_id = EXCLUDED.entity_id, project_id = EXCLUDED.project_id,
-       team_id = EXCLUDED.team_id, title = EXCLUDED.title, description = EXCLUDED.description, kind = EXCLUDED.kind,
+       team_id = NULL, title = EXCLUDED.title, description = EXCLUDED.description, kind = EXCLUDED.kind,
        content = EXCLUDED.content, content_hash = EXCLUDED.content_hash, classification = EXCLUDED.classification,
        is_context = EXCLUDED.is_context, metadata = '{}', version = documents.version + 1, deleted_at = NULL,
        created_at = EXCLUDED.created_at, updated_at = EXCLUDED.updated_at

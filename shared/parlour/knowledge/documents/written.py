@@ -63,11 +63,11 @@ class _Text:
 def create(
     principal: Principal,
     tx: Transaction,
-    *,
     project: Ref | None,
     title: str,
     description: str = "",
     content: str = "",
+    *,
     parent: Ref | None = None,
     position: int | None = None,
     state: str = "draft",
@@ -85,7 +85,8 @@ def create(
 
     classification  None: what its kind says, or what its project has, whichever is higher.
     properties      further properties of its record.
-    team_id         the team whose own it is; None is everybody's.
+    team_id         the team in whose conversation it is written. What is written is everybody's, up to its level: its
+                    record is read by whoever may see that. A team's own documents are files.
 
     InvalidRequest for a title, text or place that cannot be, NotFound for a project or parent that is not there,
     Conflict when another document has the key.
@@ -99,23 +100,15 @@ def create(
     record = entities.create(principal, tx, new, now, new_id, origin)
     if (there := store.document_of_record(tx, record.id)) is not None:
         return catalogue.find(principal, tx, there, team_id)
-    columns = _columns(said, record.classification, state, now)
+    own = {"project_id": home.id if home else None, "is_context": is_context}
     fresh = new_id(now)
-    document_id = store.add_document(
-        tx,
-        {
-            "id": fresh, "record_id": record.id, "project_id": home.id if home else None, "team_id": team_id,
-            "key": record.key, "is_context": is_context, **columns,
-        },
-    )  # fmt: skip
-    if document_id is None:
-        raise Conflict(f"there is a document {record.handle} already; choose another key")
+    document_id = _added(tx, record, {"id": fresh, **own, **_columns(said, record.classification, state, now)})
     if home is not None:
         if document_id != fresh:
             _take_out(principal, tx, home.id, document_id)  # what was deleted with that key may have left its place
         _put(principal, tx, home, document_id, parent, position, team_id)
         edges.link(principal, tx, home.id, record.id, "contains", now, new_id)
-    _index(principal, tx, Owner(document_id, record.id, team_id=team_id), said, record, now, new_id)
+    _index(principal, tx, Owner(document_id, record.id), said, record, now, new_id)
     log.info("document_written", principal=principal.name, document_id=document_id, characters=len(said.content))
     return catalogue.find(principal, tx, document_id, team_id)
 
@@ -154,7 +147,7 @@ def revise(
     columns = _columns(said, record.classification, state, now)
     if not store.revise_document(tx, {"id": before.id, "version": before.version, **columns}):
         raise Conflict(f"{before.handle} was changed by somebody else just now; read it again")
-    _index(principal, tx, Owner(before.id, record_id, team_id=before.team_id), said, record, now, new_id)
+    _index(principal, tx, Owner(before.id, record_id), said, record, now, new_id)
     log.info("document_revised", principal=principal.name, document_id=before.id, characters=len(said.content))
     return catalogue.find(principal, tx, before.id, team_id)
 
@@ -197,6 +190,14 @@ def remove(
     if document.project_id is not None:
         _take_out(principal, tx, document.project_id, document.id)
     log.info("document_removed", principal=principal.name, document_id=document.id)
+
+
+def _added(tx: Transaction, record: Entity, columns: Mapping[str, object]) -> UUID:
+    """The id of the new document, or of the deleted one whose key it has taken over."""
+    document_id = store.add_document(tx, {**columns, "record_id": record.id, "key": record.key})
+    if document_id is None:
+        raise Conflict(f"there is a document {record.handle} already; choose another key")
+    return document_id
 
 
 def _own(
