@@ -106,9 +106,9 @@ def searches(query: str, call: str = "call_1") -> list[JsonObject]:
     return [{"type": "tool_use", "id": call, "name": "search_knowledge", "input": {"query": query}}]
 
 
-def calls(name: str, call: str = "call_1", **arguments: Json) -> list[JsonObject]:
+def calls(tool: str, call: str = "call_1", /, **arguments: Json) -> list[JsonObject]:
     """The model asks for a tool."""
-    return [{"type": "tool_use", "id": call, "name": name, "input": {**arguments}}]
+    return [{"type": "tool_use", "id": call, "name": tool, "input": {**arguments}}]
 
 
 _FLAGS = ("schema", "endpoint", "writes", "idempotent", "heavy", "lookup", "timeout_seconds")

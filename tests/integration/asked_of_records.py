@@ -1,0 +1,32 @@
+"""The part of the working day in which somebody has the desk write records, by the tools that its model calls."""
+
+from parlour.infra.ids import uuid7
+from parlour.infra.jsonable import JsonObject
+from parlour.knowledge.tools import kit
+from parlour.tools.run import ToolContext
+from tests.desk import Desk, calls, says, searches
+
+_RISK: JsonObject = {"severity": "high", "state": "open", "owner": "Joanna Pryce"}
+
+
+def asked_of_records(desk: Desk) -> None:
+    """A risk that was found is noted with its source; the note is looked up as after a crash; a name is spelt wrong."""
+    desk.write("Note the crack as a risk.", "day-risk")
+    desk.model.script = [
+        searches("crack width C4"),
+        [
+            *calls("create_entity", "a", kind="risk", name="Crack at C4", properties=_RISK, sources=[1]),
+            *calls("get_entity", "b", entities=["risk/R03"]),
+        ],
+        says("Noted."),
+    ]
+    desk.run()
+    assert desk.rows("SELECT count(*) FROM entities WHERE name = 'Crack at C4'") == [(1,)]
+    ((turn_id, session_id, key),) = desk.rows(
+        "SELECT c.turn_id, t.session_id, c.idempotency_key FROM tool_calls c JOIN turns t ON t.id = c.turn_id"
+        " WHERE c.name = 'create_entity'"
+    )
+    context = ToolContext(
+        desk.admin, desk.database, session_id, turn_id, desk.clock(), uuid7, 0, idempotency_key=str(key)  # type: ignore[arg-type]
+    )  # fmt: skip
+    assert kit.LOOKUPS["create_entity"](context)

@@ -1,0 +1,119 @@
+""" "Add those to the risk log": a conversation that writes records, from what it found, once, whatever breaks."""
+
+import json
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from parlour.infra.jsonable import JsonObject
+from parlour.tools.run import ToolContext
+from tests.desk import Desk, calls, says, searches
+
+
+class Killed(BaseException):
+    """Stands for the end of the process: nothing of ours catches it."""
+
+
+@pytest.fixture
+def asked(desk: Desk) -> Desk:
+    """The contract's damages were found, and it is asked to note them."""
+    desk.write("What do we owe if we finish late?", "m1")
+    desk.model.script = [searches("delay damages per day"), says("A sum per day [1].")]
+    desk.run()
+    desk.write("Add that to the risk log.", "m2")
+    return desk
+
+
+def note(desk: Desk, call: str = "call_1") -> list[JsonObject]:
+    """What a model asks for after reading its results: numbers as the search gave them."""
+    properties: JsonObject = {"severity": "high", "state": "open", "owner": "Daniel Achterberg"}
+    return calls("create_entity", call, kind="risk", name="Delay damages", properties=properties, sources=[1])
+
+
+def risks(desk: Desk) -> list[tuple[object, ...]]:
+    return desk.rows("SELECT id, properties FROM entities WHERE name = 'Delay damages'")
+
+
+def results(desk: Desk, name: str) -> list[Any]:
+    return [result for (result,) in desk.rows(f"SELECT result FROM tool_calls WHERE name = '{name}' ORDER BY id")]
+
+
+def test_a_risk_is_noted_with_its_clause_and_page_and_linked_to_the_contract(asked: Desk) -> None:
+    (found,) = results(asked, "search_knowledge")
+    first = found["documents"][0]
+    asked.model.script = [note(asked), says("Noted.")]
+    asked.run()
+    ((_, properties),) = risks(asked)
+    assert isinstance(properties, dict)
+    (source,) = properties["sources"]
+    assert source["title"] == first["title"]
+    assert source["locator"]
+    assert source["page"] == int(first["metadata"].split("page ")[1].split()[0])
+    (made,) = results(asked, "create_entity")
+    assert [edge["relation"] for edge in made["edges_created"]] == ["references"]
+    assert made["edges_created"][0]["to"] == first["record"]
+    assert asked.rows("SELECT created_by ~ '^user:' FROM entities WHERE name = 'Delay damages'") == [(True,)]
+    assert asked.rows("SELECT writes, state FROM tool_calls WHERE name = 'create_entity'") == [(True, "done")]
+
+
+def test_the_next_question_finds_what_was_noted(asked: Desk) -> None:
+    asked.model.script = [note(asked), says("Noted.")]
+    asked.run()
+    asked.write("Which risks are there across all contracts?", "m3")
+    asked.model.script = [
+        calls("search_knowledge", "a", query="delay damages", scope="type", of="risk"),
+        calls("list_entities", "b", kind="risk", where={"severity": "high"}),
+        says("The damages for delay [2]."),
+    ]
+    asked.run()
+    found = json.dumps(results(asked, "search_knowledge")[-1])
+    assert "Delay damages" in found
+    assert "page: " in found
+    (listed,) = results(asked, "list_entities")
+    assert "Delay damages" in [one["name"] for one in listed["entities"]]
+
+
+def test_a_worker_that_dies_after_it_wrote_writes_nothing_twice(asked: Desk) -> None:
+    own = asked._own_tools()["create_entity"]
+    deaths = [Killed()]
+
+    def dying(context: ToolContext, arguments: JsonObject) -> JsonObject:
+        made = own(context, arguments)
+        if deaths:
+            raise deaths.pop()
+        return made
+
+    asked.builtins["create_entity"] = dying
+    asked.model.script = [note(asked)]
+    with pytest.raises(Killed):
+        asked.run()
+    asked.clock.now += timedelta(minutes=2)
+    asked.model.script = [says("Noted.")]
+    asked.run()
+    assert len(risks(asked)) == 1
+    assert asked.rows("SELECT state FROM tool_calls WHERE name = 'create_entity'") == [("done",)]
+    (made,) = results(asked, "create_entity")
+    assert [UUID(str(id_)) for id_, _ in risks(asked)]
+    assert made["entities_created"][0]["name"] == "Delay damages"
+
+
+def test_what_a_desk_may_not_see_cannot_be_linked_or_counted(desk: Desk) -> None:
+    desk.rows("UPDATE entities SET classification = 3 WHERE key = 'C-2025-017' RETURNING 1")
+    desk.write("Note it against the main contract.", "m1")
+    links: list[JsonObject] = [{"relation": "references", "to": "contract/C-2025-017"}]
+    risk: JsonObject = {"severity": "low", "state": "open", "owner": "Ida"}
+    desk.model.script = [
+        calls("create_entity", "a", kind="risk", name="Blind", properties=risk, links=[*links]),
+        calls("list_entities", "b", kind="contract"),
+        says("There is no such contract."),
+    ]
+    desk.run()
+    (refused,) = results(desk, "create_entity")
+    assert refused["code"] == "invalid_arguments"
+    assert "there is no contract/C-2025-017" in refused["message"]
+    assert refused["message"].count("C-2025-017") == 1
+    (listed,) = results(desk, "list_entities")
+    assert "C-2025-017" not in json.dumps(listed)
+    assert desk.rows("SELECT count(*) FROM entities WHERE name = 'Blind'") == [(0,)]
