@@ -125,3 +125,13 @@ def test_a_project_made_over_the_api_comes_with_its_context_document(client: Tes
     (context,) = client.get("/v1/projects/project/BR/documents", headers=yard).json()["documents"]
     assert context["is_context"]
     assert client.get(f"/v1/documents/{context['key']}", headers=yard).json()["content"] == "A bridge by May."
+
+
+def test_a_record_of_the_kind_document_has_a_text_to_be_written(client: TestClient, yard: dict[str, str]) -> None:
+    body = {"type": "document", "name": "Notes", "project": "project/NRS", "properties": {"description": "Of Monday"}}
+    made = client.post("/v1/entities", json=body, headers=yard)
+    assert made.status_code == 201, made.text
+    assert tree(client, yard) == [("Notes", 0)]
+    path = f"/v1/documents/{made.json()['key']}"
+    revised = client.patch(path, json={"content": "It rained."}, headers=yard).json()
+    assert (revised["length"], revised["description"]) == (10, "Of Monday")

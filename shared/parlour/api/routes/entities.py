@@ -17,7 +17,7 @@ from parlour.api.record_shapes import (
 )
 from parlour.infra.errors import InvalidRequest
 from parlour.infra.postgres import Transaction
-from parlour.knowledge.documents import projects
+from parlour.knowledge.documents import projects, written
 from parlour.knowledge.records import edges, entities, registry
 from parlour.knowledge.records.entities import Entity, NewEntity, Patch, Ref
 from parlour.knowledge.records.record import PROJECT
@@ -43,7 +43,7 @@ def list_kinds(caller: Reader) -> dict[str, list[KindShown]]:
 
 @router.post("/entities", status_code=201)
 def create_entity(wanted: NewRecord, caller: Editor, response: Response, idempotency_key: Again = "") -> RecordShown:
-    """Make a record. A project gets its context document with it."""
+    """Make a record. A project gets its context document with it, a document an empty text and a place in its tree."""
     if wanted.words and wanted.type != PROJECT:
         raise InvalidRequest("words: only a project has them; put what a record says into its properties")
     new = NewEntity(**wanted.model_dump(exclude={"words"}))
@@ -143,6 +143,12 @@ def _created(caller: Caller, tx: Transaction, new: NewEntity, words: str, origin
     now, new_id = caller.now, caller.services.new_id
     if new.type == PROJECT:
         return projects.create_project(caller.principal, tx, new, words, now, new_id, origin).project
+    if new.type == written.KIND:
+        document = written.create(
+            caller.principal, tx, new.project, new.name, key=new.key, classification=new.classification,
+            properties=new.properties, state="", origin=origin, now=now, new_id=new_id,
+        )  # fmt: skip
+        return entities.read(caller.principal, tx, document.handle)
     return entities.create(caller.principal, tx, new, now, new_id, origin)
 
 

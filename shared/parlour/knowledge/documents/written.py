@@ -95,7 +95,7 @@ def create(
     home = None if project is None else catalogue.project(principal, tx, project)
     if home is None and parent is not None:
         raise InvalidRequest("parent: only a project's document stands under another; name the project, too")
-    told = {**(properties or {}), **_properties(tx, said.description, state)}
+    told = {**_properties(tx, said.description, state), **(properties or {})}
     new = NewEntity(KIND, said.title, key, told, classification, home.handle if home else None)
     record = entities.create(principal, tx, new, now, new_id, origin)
     if (there := store.document_of_record(tx, record.id)) is not None:
