@@ -247,25 +247,13 @@ class Property(Part):
 class Rag(Part):
     """What Parlour makes of a type's records: rows to search, Pulses, conversations about one of them.
 
-    semantic            the template of a record's snapshot: {{name}}, {{key}}, {{type}} and the type's properties.
-    context             off: its records are not searched.
-    children            auto: a change of what belongs to a record makes the record's Pulse stale, too.
-    pulse               auto: its records have Pulses, written by `pulse_model` (cheap when left out) to `pulse_prompt`.
-    coalesce_seconds    how long changes are gathered before a Pulse is written anew.
-    status_properties   whose values are counted for a Pulse.
-    tracked_properties  which changes make a Pulse stale; left out, every change.
-    chat_visibility     who else reads a conversation about a record.
-    chat_agent          the agent that answers about a record, by its slug.
-    summary_interval    messages between two summaries of a conversation.
-    budget              tokens of a conversation about a record; left out, its agent's.
-    classification      what a new record has when nobody says.
-    icon, colour, link  how a record is shown, and where: {{key}} and {{type}} are filled in.
+    `semantic` is the template of a record's snapshot, with {{name}}, {{key}}, {{type}} and the type's properties; the
+    rest is told in `knowledge.records.definition.Settings`. In `link`, {{key}} and {{type}} are filled in.
     """
 
     elsewhere: ClassVar[Mapping[str, str]] = {
         "coalesce": "say it in seconds, as `coalesce_seconds`",
         "status_property": "name them in a list, as `status_properties`",
-        "pulse_tracked_properties": "name them in a list, as `tracked_properties`",
         "color": "it is spelt `colour`",
     }
 

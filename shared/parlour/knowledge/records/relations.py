@@ -14,6 +14,9 @@ from parlour.knowledge.text.nearest import meant
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
 
+_MISSPELT = 0.8
+"""How much alike two names are that one person may have meant for the same."""
+
 type Whole = Literal["source", "target", "neither"]
 
 
@@ -69,9 +72,11 @@ def check(name: str, known: frozenset[str] = frozenset()) -> str:
     """
     if name in CATALOGUE or name in known:
         return name
-    near = meant(name, [*CATALOGUE, *known])
+    names = [*CATALOGUE, *known]
     if not _NAME.fullmatch(name):
-        raise InvalidRequest(f"relation: use lower-case letters, digits and underscores, like 'depends_on'{near}")
-    if near:
+        raise InvalidRequest(
+            f"relation: use lower-case letters, digits and underscores, like 'depends_on'{meant(name, names)}"
+        )
+    if near := meant(name, names, _MISSPELT):
         raise InvalidRequest(f"relation: there is no '{name}'{near} (there are: {', '.join(CATALOGUE)})")
     return name
