@@ -35,14 +35,14 @@ READ_BEFORE_THE_TENANT_IS_KNOWN = {"tenancy.route", "infra.due"}
 """The way from a number or host to its tenant, and from a time to the work that is due then; they tell where a tenant
 is, and nothing that is the tenant's."""
 
-NAMES_THE_TENANT = {"infra.when_due"}
+NAMES_THE_TENANT = {"infra.when_due", "infra.held_due", "infra.lock_due", "index.types_due"}
 """Reads of what is due that say whose themselves, since there row-level security lets everybody look."""
 
 
 ASKS_FOR_ONES_OWN = {
     "index.hold_tenant", "packs.lock_tenant", "packs.configuration", "tenancy.tenant", "tenancy.own_routes",
     "tenancy.acts", "tenancy.versions", "models.spend_today", "models.own_cap",
-    "models.spent_by_day", "records.join_writers",
+    "models.spent_by_day", "records.join_writers", "files.routing", "index.tenant_space",
 }  # fmt: skip
 """Reads without a parameter that names a row: a neighbour gets its own, and nobody gets nothing."""
 

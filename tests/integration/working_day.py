@@ -36,7 +36,10 @@ from parlour.tenancy.sign_in import Credentials, SignIn
 from parlour.tenancy.visitor import Visitor
 from parlour.turns import events, read, redrive
 from tests.desk import Desk, WordEmbedder, says, searches
+from tests.integration.asked_of_records import asked_of_records
 from tests.integration.documents_written import documents_written
+from tests.integration.embedded import rows_are_embedded
+from tests.integration.files_taken import files_taken
 from tests.integration.found_and_shown import found_and_shown
 from tests.integration.left_lying import work_left_lying
 from tests.integration.linked_day import talk_about_a_record
@@ -98,13 +101,16 @@ def play(desk: Desk) -> None:
     configuration(desk)
     records_kept(desk)
     documents_written(desk)
+    files_taken(desk)
     found_and_shown(desk)
     conversation_on_whatsapp(desk)
     conversation_on_the_web(desk)
     a_turn_that_is_resumed(desk)
+    asked_of_records(desk)
     long_calls(desk)
     turns_that_fail(desk)
     work_left_lying(desk)
+    rows_are_embedded(desk)
     talk_about_a_record(desk)
     money(desk)
 

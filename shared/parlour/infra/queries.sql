@@ -9,7 +9,7 @@ ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = EXCLUDED.due_at;
 -- name: hold_due
 -- Take a piece of work for one worker, unless another is at it; said twice by the same, it is taken once.
 INSERT INTO work_due (tenant_id, kind, id, due_at, held_until)
-VALUES (current_tenant(), %(kind)s, %(id)s, %(until)s, %(until)s)
+SELECT tenant_id, %(kind)s, %(id)s, %(until)s, %(until)s FROM tenants
 ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = EXCLUDED.due_at, held_until = EXCLUDED.held_until
       WHERE work_due.held_until IS NULL OR work_due.held_until <= %(now)s
          OR work_due.held_until = EXCLUDED.held_until;

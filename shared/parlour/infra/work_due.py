@@ -68,7 +68,7 @@ def mark(tx: Transaction, kind: Kind, work_id: UUID, due_at: datetime) -> None:
 
 def hold(tx: Transaction, kind: Kind, work_id: UUID, until: datetime, now: datetime) -> bool:
     """Be the only one at the work until `until`, which is one's own: no other worker gives the same. False when another
-    is. Who dies at it has it looked at again then."""
+    is, or when the tenant is gone. Who dies at it has it looked at again then."""
     return tx.run(SQL["hold_due"], kind=kind, id=work_id, until=until, now=now) > 0
 
 

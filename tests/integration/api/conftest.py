@@ -222,7 +222,7 @@ def client(open_database: Callable[[], Database], clock: Time, queue: Sent, queu
         dead_letters=queues.dead,
         token_secret=lambda: TOKEN_SECRET,
         default_cap=Decimal(20),
-        spaces=Spaces([Offer(Flat())]),
+        spaces=Spaces([Offer(Flat()), Offer(Flat("other", 2))]),
         clock=clock,
         new_id=uuid7,
         environment="test",

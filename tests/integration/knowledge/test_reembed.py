@@ -42,7 +42,7 @@ class Movers:
     def start(self, model: str = "other", principal: Principal | None = None) -> Moving:
         who = principal or self.desk.admin
         with self.desk.database.transaction(who) as tx:
-            return reembed.start(who, tx, self.spaces, model, self.desk.clock())
+            return reembed.start(who, tx, self.spaces, model, self.desk.clock(), uuid7)
 
     def run(self, spaces: Spaces | None = None, seconds: Callable[[], float] = lambda: 300.0) -> None:
         services = Services(

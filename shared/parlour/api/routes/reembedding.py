@@ -8,7 +8,6 @@ from parlour.infra.errors import NotFound
 from parlour.infra.jsonable import JsonObject
 from parlour.knowledge.index import reembed
 from parlour.knowledge.index.store import Moving
-from parlour.tenancy import audit
 
 router = APIRouter(prefix="/v1/reembedding", tags=["operations"])
 
@@ -17,12 +16,8 @@ router = APIRouter(prefix="/v1/reembedding", tags=["operations"])
 def start(chosen: ModelChosen, caller: Admin) -> JsonObject:
     """Embed everything with another model; searches go on, and look there once all of it is. Twice is once."""
     with caller.transaction() as tx:
-        moving = reembed.start(caller.principal, tx, caller.services.spaces, chosen.model, caller.now)
-        if moving.started_at == caller.now:
-            audit.record(
-                caller.principal, tx, "tenant.reembedding", f"tenant:{caller.principal.tenant_id}",
-                {"space": moving.space}, caller.now, caller.services.new_id,
-            )  # fmt: skip
+        services = caller.services
+        moving = reembed.start(caller.principal, tx, services.spaces, chosen.model, caller.now, services.new_id)
     caller.embed_soon()
     return _shown(moving)
 

@@ -10,12 +10,14 @@ from datetime import datetime, timedelta
 
 from parlour.infra import log
 from parlour.infra.errors import Conflict
+from parlour.infra.ids import NewId
 from parlour.infra.postgres import Database, Transaction
 from parlour.knowledge.index import paid, pending, store
 from parlour.knowledge.index.paid import Purse
 from parlour.knowledge.index.spaces import Spaces
 from parlour.knowledge.index.store import Moving, Text, Waiting
 from parlour.principal import Principal
+from parlour.tenancy import audit
 from parlour.tenancy.roles import require
 
 KEPT = timedelta(minutes=2)
@@ -36,7 +38,9 @@ class Move:
     batch: int
 
 
-def start(principal: Principal, tx: Transaction, spaces: Spaces, model: str, now: datetime) -> Moving:
+def start(
+    principal: Principal, tx: Transaction, spaces: Spaces, model: str, now: datetime, new_id: NewId
+) -> Moving:  # fmt: skip
     """Begin to move the tenant to `model`, a model's name or its space; asked again, it is the same move.
 
     Moving to where the tenant is mends what has no vector there. Whoever calls this nudges the embedder once it is
@@ -49,6 +53,8 @@ def start(principal: Principal, tx: Transaction, spaces: Spaces, model: str, now
     under_way = store.moving(tx)
     if under_way is None or under_way.finished_at is not None:
         store.begin_move(tx, name, now)
+        target = f"tenant:{principal.tenant_id}"
+        audit.record(principal, tx, "tenant.reembedding", target, {"space": name}, now, new_id)
     elif under_way.space != name:
         raise Conflict(f"this tenant is on its way to {under_way.space}; wait until it is there")
     pending.mark(tx, principal.tenant_id, now)

@@ -1,0 +1,76 @@
+"""The part of the working day in which rows get their vectors, and the tenant moves to another model and back."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from decimal import Decimal
+from uuid import UUID
+
+from parlour.infra import work_due
+from parlour.infra.errors import ProviderRejected
+from parlour.infra.ids import uuid7
+from parlour.knowledge.index import embedder, pending, reembed
+from parlour.knowledge.index.embedder import Services
+from parlour.knowledge.index.rows import RowDraft
+from parlour.knowledge.index.spaces import Offer, Spaces
+from parlour.knowledge.index.store import Owner, add_rows
+from parlour.knowledge.records import backfill
+from tests.desk import Desk, WordEmbedder
+
+
+class Titan:
+    """A model with a price that does not take every text."""
+
+    model = "amazon.titan-embed-text-v2:0"
+    dimensions = 64
+
+    def embed(self, texts: Sequence[str], /) -> list[list[float]]:
+        if any("odd" in text for text in texts):
+            raise ProviderRejected("too odd a text")
+        return WordEmbedder().embed(texts)
+
+
+def rows_are_embedded(desk: Desk) -> None:
+    """What was said and written today gets its vectors; the tenant moves to a model that costs something, and back;
+    in the end something is left to do."""
+    spaces = Spaces([Offer(WordEmbedder()), Offer(Titan(), "bedrock")])
+    services = Services(
+        desk.database, spaces, desk.embedding, backfill.backfill, Decimal(20), desk.clock, uuid7
+    )  # fmt: skip
+    _write(desk, "The crack at C4 is wider.", "An odd one.")
+    ((type_id,),) = desk.rows("SELECT id FROM entity_types WHERE key = 'finding'")
+    assert isinstance(type_id, UUID)
+    with desk.database.transaction(desk.tenant_id) as tx:
+        assert pending.since(tx) is not None
+        backfill.mark(tx, type_id, desk.clock())
+    _run(services, desk)
+    _move(services, desk, "amazon.titan-embed-text-v2:0")
+    _write(desk, "It is odd.")
+    _run(services, desk, seconds=10.0)
+    _run(services, desk)
+    _move(services, desk, "words")
+    _write(desk, "Nobody has looked at this one yet.")
+    desk.rows("UPDATE messages SET indexed = false WHERE id = (SELECT min(id::text)::uuid FROM messages) RETURNING id")
+    until = desk.clock() + timedelta(minutes=1)
+    with desk.database.transaction(desk.tenant_id) as tx:
+        assert work_due.hold(tx, "embedding", desk.tenant_id, until, desk.clock())
+        assert work_due.held_until(tx, "embedding", desk.tenant_id) == until
+
+
+def _move(services: Services, desk: Desk, model: str) -> None:
+    with desk.database.transaction(desk.admin) as tx:
+        reembed.start(desk.admin, tx, services.spaces, model, desk.clock(), uuid7)
+    _run(services, desk)
+    desk.clock.now += reembed.KEPT
+    _run(services, desk)
+
+
+def _run(services: Services, desk: Desk, seconds: float = 300.0) -> None:
+    embedder.run(services, desk.tenant_id, lambda: seconds)
+
+
+def _write(desk: Desk, *texts: str) -> None:
+    now = desk.clock()
+    drafts = [RowDraft("delta", 0, "Delta", text, 0, {}) for text in texts]
+    with desk.database.transaction(desk.tenant_id) as tx:
+        add_rows(tx, [(uuid7(now), Owner(None, None), draft) for draft in drafts], now, pending=True)
+        pending.mark(tx, desk.tenant_id, now)
