@@ -1,6 +1,6 @@
 """Nearest rows within what one tenant may see, against an exact search of the same rows: recall, rows and time.
 
-    python -m bench.filtered [--sizes 1000,10000,20000,100000] [--large] [--corpus C.jsonl] [--json FILE]
+    python -m bench.filtered [--sizes 1000,10000,20000,100000] [--tenants 1,200] [--large] [--corpus C] [--json FILE]
 
 Every size once in one tenant and once spread over 200, as the app role under row-level security, through the
 product's own function (search_nearest) with the product's own threshold; MOST rows are asked for. Three in four rows
@@ -62,13 +62,14 @@ def main() -> None:
     parser = report.parser(__doc__ or "")
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--sizes", default="1000,10000,20000,100000")
+    parser.add_argument("--tenants", default=f"1,{TENANTS}", help="over how many tenants each size is spread")
     parser.add_argument("--large", action="store_true", help="a million rows too")
     parser.add_argument("--corpus", type=Path, help="real texts: a corpus of bench.retrieval")
     chosen = parser.parse_args()
     sizes = [int(size) for size in chosen.sizes.split(",")] + [1_000_000] * chosen.large
     real = embedded(chosen.corpus) if chosen.corpus else None
     rows: list[dict[str, report.Cell]] = []
-    for size, tenants in itertools.product(sizes, (1, TENANTS)):
+    for size, tenants in itertools.product(sizes, map(int, chosen.tenants.split(","))):
         points = spread(real, size) if real is not None and size <= _REAL else synthetic(size)
         with scratch.cluster() as cluster:
             rows.append(measured(cluster, points, tenants))

@@ -242,7 +242,7 @@ def test_a_large_tenant_is_searched_by_its_index(large: Hall) -> None:
         before = tx.value(scans)
         found = search(library.principal, tx, query="the of", vector=vector, most=5)
         assert tx.value(scans) == before + 1
-    assert found[0].document_key == "tower"
+    assert found[0].body.startswith("Crane note")
     assert len(found) == 5
 
 
