@@ -43,8 +43,8 @@ def test_a_files_piece_leads_to_its_page_at_the_record() -> None:
 
 
 def test_a_file_of_no_record_leads_to_itself() -> None:
-    made = card(found("file_chunk"), replace(NOTHING, file_id=FILE, file_name="sop.pdf"), "crack", best=0.5)
-    assert (made.handle, made.link) == (None, f"#/files/{FILE}")
+    made = card(found("file_chunk", page=3), replace(NOTHING, file_id=FILE, file_name="sop.pdf"), "crack", best=0.5)
+    assert (made.handle, made.link) == (None, f"#/files/{FILE}?page=3")
 
 
 def test_a_document_leads_to_its_heading_whatever_it_is_about() -> None:

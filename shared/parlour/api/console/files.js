@@ -1,8 +1,8 @@
 // A record's files: what is there, how far each is, and new ones, sent to where the API says and watched until ready.
 
 import { h } from "./dom.js";
-import { glyph } from "./icons.js";
-import { ago, size } from "./said.js";
+import { glyph, sign } from "./icons.js";
+import { ago, level, path, size } from "./said.js";
 
 const LARGEST = 50 * 1024 * 1024; // bytes, as the API takes them
 const EVERY = 1500; // between two looks at files that are on their way
@@ -15,6 +15,21 @@ export async function files(room, record, asked) {
   const panel = new Files(room, record, asked.get("file"), asked.get("page"));
   await panel.look();
   return panel.element;
+}
+
+/** The page of one file, for those that belong to no record: a team's own, or everybody's. */
+export async function file(room, [id], asked) {
+  const found = await room.ask("GET", `v1/files/${encodeURIComponent(id)}`);
+  const { name, state, problem, pages, size_bytes: bytes, about, team, classification, version, updated_at: at } = found;
+  room.record = null;
+  room.offerScopes();
+  const page = asked.get("page");
+  const rows = [["State", [STATES[state], problem].filter(Boolean).join(": ")], ["Found on", page ? `page ${page}` : ""], ["About", about ? h("a", { href: `#/records/${path(about)}` }, about) : ""],
+    ["Team", team], ["Pages", pages ? String(pages) : ""], ["Size", size(bytes)], ["May be seen by", level(classification)], ["Version", String(version)], ["Changed", ago(at)]].filter(([, value]) => value);
+  return [
+    h("header", { class: "record-head" }, sign({ type: "document", icon: "file" }), h("div", { class: "record-title" }, h("p", { class: "soft" }, "File"), h("h3", { class: "page-title" }, name))),
+    h("section", { class: "panel" }, h("dl", { class: "record-facts" }, ...rows.flatMap(([label, value]) => [h("dt", {}, label), h("dd", {}, value)]))),
+  ];
 }
 
 class Files {

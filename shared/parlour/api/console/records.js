@@ -2,12 +2,13 @@
 
 import { byId, h, notice } from "./dom.js";
 import { conversation } from "./conversation.js";
+import { file } from "./files.js";
 import { listing } from "./listing.js";
 import { record } from "./record.js";
 import { SCOPES, results } from "./search.js";
 
 const HOME = "#/records";
-const PAGES = { search: results, records: (room, parts, asked) => (parts.length ? record(room, parts, asked) : listing(room, asked)), conversations: conversation };
+const PAGES = { search: results, records: (room, parts, asked) => (parts.length ? record(room, parts, asked) : listing(room, asked)), conversations: conversation, files: file };
 
 export class Records {
   /** `ask(method, path, body)` calls the API as whoever signed in; `show(view)` brings a room of the page forward. */

@@ -96,8 +96,8 @@ def _session(text: str) -> UUID:
 
 
 def _vectors(caller: Caller, texts: list[str]) -> Mapping[str, Vector]:
-    """The question's vectors, by its wordings; none when the service is away: words alone find less, and more than an
-    error does."""
+    """The question's vectors in the tenant's space, by its wordings; none when the service is away: words alone find
+    less, and more than an error does."""
     try:
         vectors = embed_texts(caller.embedder(), texts)
     except (ProviderUnavailable, ProviderRejected, Misconfigured) as error:

@@ -178,12 +178,16 @@ def _deep_link(found: Found, origin: Origin) -> str | None:
     if origin.type and origin.key:
         where = {"file": str(origin.file_id), "page": _said(found, "page")} if origin.file_id else {}
         return _address(origin.type, origin.key, **where)
-    return f"#/files/{origin.file_id}" if origin.file_id else None
+    return _at(f"#/files/{origin.file_id}", page=_said(found, "page")) if origin.file_id else None
 
 
 def _address(record_type: str, key: str, **where: str) -> str:
+    return _at(f"#/records/{quote(record_type, safe='')}/{quote(key, safe='')}", **where)
+
+
+def _at(address: str, **where: str) -> str:
     given = {name: value for name, value in where.items() if value}
-    return f"#/records/{quote(record_type, safe='')}/{quote(key, safe='')}{'?' if given else ''}{urlencode(given)}"
+    return f"{address}?{urlencode(given)}" if given else address
 
 
 def _said(found: Found, name: str) -> str:
