@@ -39,6 +39,7 @@ PURE = {
         "files/kinds",
         "files/problems",
         "index/rows",
+        "index/said",
         "records/changes",
         "records/cursor",
         "records/definition",

@@ -124,7 +124,11 @@ class TestRows:
 
     def test_that_are_deleted_meanwhile_harm_nothing(self, room: Room) -> None:
         room.write("Gone soon.")
-        room.model.during = lambda: room.desk.rows("DELETE FROM context_rows WHERE pending RETURNING id") and None
+
+        def delete() -> None:
+            room.desk.rows("DELETE FROM context_rows WHERE pending RETURNING id")
+
+        room.model.during = delete
         room.run()
         assert (room.vectors_of("delta"), room.marks()) == ([], [])
 

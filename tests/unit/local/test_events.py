@@ -57,7 +57,9 @@ def test_the_malformed_event_is_malformed() -> None:
         envelopes("inbound_gupshup_malformed")
 
 
-@pytest.mark.parametrize("name", ["orchestrator_wake", "embedder_pending", "ingest_file", "outbound_reply", "sweep_wakeup"])
+@pytest.mark.parametrize(
+    "name", ["orchestrator_wake", "embedder_pending", "ingest_file", "outbound_reply", "sweep_wakeup"]
+)
 def test_queue_events_name_the_tenant_they_are_for(name: str) -> None:
     (record,) = event(name)["Records"]
     assert "tenant_id" in json.loads(record["body"])
