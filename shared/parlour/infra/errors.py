@@ -199,6 +199,11 @@ class CallerError(ParlourError):
     code = "bad_request"
     status: ClassVar[int] = 400
 
+    def __init__(self, message: str | None = None, *, reason: str = "") -> None:
+        """`reason`: a constant that says for the log what was wrong; whoever has to sign in never hears it."""
+        super().__init__(message)
+        self.reason = reason
+
 
 class MalformedPayload(CallerError):
     """The body is not what this endpoint reads; see its documentation."""
@@ -212,11 +217,6 @@ class Unauthenticated(CallerError):
 
     code = "unauthenticated"
     status = 401
-
-    def __init__(self, message: str | None = None, *, reason: str = "") -> None:
-        """`reason`: a constant that says what was wrong, for the log; the caller is never told which part it was."""
-        super().__init__(message)
-        self.reason = reason
 
 
 class Forbidden(CallerError):
@@ -259,11 +259,6 @@ class UnreadableFile(CallerError):
 
     code = "unreadable_file"
     status = 422
-
-    def __init__(self, message: str | None = None, *, reason: str = "broken") -> None:
-        """`reason`: a constant that says what is the matter, for the log and for whoever asks why."""
-        super().__init__(message)
-        self.reason = reason
 
 
 class InvalidRequest(CallerError):
@@ -346,9 +341,7 @@ class PromptOverflow(OperatorError):
 
     def __init__(self, layer: str, tokens: int, budget: int) -> None:
         super().__init__(f"layer {layer} takes {tokens} tokens; {budget} are left: shorten it or raise the budget")
-        self.layer = layer
-        self.tokens = tokens
-        self.budget = budget
+        self.layer, self.tokens, self.budget = layer, tokens, budget
 
 
 class SpendRefused(OperatorError):
