@@ -21,6 +21,9 @@ DEPTH = 60
 POOL = 400
 """Rows with a word of the question that are weighed word by word."""
 
+WORDS = 48
+"""Different words of a question that are looked for; a question with the turn before it seldom has thirty."""
+
 BEFORE, AFTER = 0.5, 0.2
 """How much of a turn's likeness to the question are the turn before it (often the question that it answers) and the
 one after it."""

@@ -8,11 +8,13 @@ WITH speakers AS (
       FROM context_rows
      WHERE session_id = %(session_id)s::uuid AND %(session_id)s::uuid IS NOT NULL
 ), lexemes AS MATERIALIZED (
-    -- Each lexeme quoted for tsquery.
+    -- Each lexeme quoted for tsquery. Of a very long question the longest words: they are the rarest.
     SELECT lexeme, ('''' || replace(replace(lexeme, '\', '\\'), '''', '''''') || '''')::tsquery AS query,
            lexeme = ANY(tsvector_to_array(to_tsvector('english', %(own)s))) AS is_own
       FROM unnest(to_tsvector('english', %(query)s))
      WHERE NOT lexeme = ANY(COALESCE((SELECT tsvector_to_array(names) FROM speakers), '{}'))
+     ORDER BY is_own DESC, length(lexeme) DESC, lexeme
+     LIMIT %(longest)s
 ), asked AS MATERIALIZED (
     -- No lexemes: no query, and nothing matches.
     SELECT string_agg(query::text, ' | ')::tsquery AS words FROM lexemes

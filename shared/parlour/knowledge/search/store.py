@@ -73,6 +73,7 @@ def search(tx: Transaction, *, asked: Asked, scope: Scope, sight: Sight, depth: 
         depth=depth,
         pool=max(fusion.POOL, depth),
         few=few,
+        longest=fusion.WORDS,
         k=fusion.K,
         before=fusion.BEFORE,
         after=fusion.AFTER,
