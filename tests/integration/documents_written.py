@@ -21,7 +21,7 @@ def documents_written(desk: Desk) -> None:
                 key=title, position=0, origin=f"day-{title}", now=now, new_id=uuid7,
             )  # fmt: skip
         written.move(admin, tx, "document/Curing", "document/Method", None)
-        written.revise(admin, tx, "document/Curing", Revision(content="Ten days."), 1, now, uuid7)
+        written.revise(admin, tx, "document/Curing", Revision("Curing time", content="Ten days."), 1, now, uuid7)
         assert catalogue.outline(admin, tx, begun.project, 500, len)
         assert catalogue.newest(admin, tx).documents
         curing = catalogue.find(admin, tx, "document/Curing")

@@ -104,9 +104,7 @@ def create(
     fresh = new_id(now)
     document_id = _added(tx, record, {"id": fresh, **own, **_columns(said, record.classification, state, now)})
     if home is not None:
-        if document_id != fresh:
-            _take_out(principal, tx, home.id, document_id)  # what was deleted with that key may have left its place
-        _put(principal, tx, home, document_id, parent, position, team_id)
+        _put(principal, tx, home, document_id, parent, position, team_id, anew=document_id != fresh)
         edges.link(principal, tx, home.id, record.id, "contains", now, new_id)
     _index(principal, tx, Owner(document_id, record.id), said, record, now, new_id)
     log.info("document_written", principal=principal.name, document_id=document_id, characters=len(said.content))
@@ -220,9 +218,14 @@ def _put(
     parent: Ref | None,
     position: int | None,
     team_id: UUID | None,
+    *,
+    anew: bool = False,
 ) -> None:
-    """Place a document in the tree, one change of a tree at a time."""
+    """Place a document in the tree, one change of a tree at a time. `anew`: one that was deleted under the same key
+    may have left its place there."""
     store.hold_project(tx, home.id)
+    if anew:
+        _take_out(principal, tx, home.id, document_id)
     seen = catalogue.tree_of(principal, tx, home, team_id)
     above = None if parent is None else catalogue.find(principal, tx, parent, team_id).id
     place = tree.move if document_id in seen.nodes else tree.insert
