@@ -1,6 +1,7 @@
 """The part of the working day in which records are made, changed, linked, listed and deleted by people."""
 
 from parlour.infra.ids import uuid7
+from parlour.knowledge.documents import written
 from parlour.knowledge.records import backfill, edges, entities, registry
 from parlour.knowledge.records.entities import NewEntity, Patch
 from tests.desk import Desk
@@ -26,6 +27,8 @@ def records_kept(desk: Desk) -> None:
         for _ in range(2):
             assert entities.create(admin, tx, new, now, uuid7, "day-1").id == finding.id
         assert edges.link(admin, tx, finding.id, "risk/R-03", "answers", now, uuid7, "day-2").is_new
+        note = written.create(admin, tx, "project/NRS", "Guard rails", content="Seen today.", now=now, new_id=uuid7)
+        entities.change(admin, tx, note.handle, Patch(name="Guard rails, seen"), None, now, uuid7)
     of_a_kind_told_anew(desk)
 
 
@@ -37,4 +40,8 @@ def of_a_kind_told_anew(desk: Desk) -> None:
         with desk.database.transaction(desk.tenant_id) as tx:
             backfill.mark(tx, type_id, now)  # type: ignore[arg-type]
         assert backfill.backfill(desk.database, desk.tenant_id, type_id, now, uuid7, lambda: 60.0)  # type: ignore[arg-type]
+
+
+def of_a_kind_left_for_tomorrow(desk: Desk) -> None:
+    """The day ends before its records are told anew once more."""
     desk.rows(_TOLD_ANEW.format("display_name = 'Finding'"))

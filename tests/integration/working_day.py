@@ -44,7 +44,7 @@ from tests.integration.found_and_shown import found_and_shown
 from tests.integration.left_lying import work_left_lying
 from tests.integration.linked_day import talk_about_a_record
 from tests.integration.long_calls import long_calls
-from tests.integration.records_kept import records_kept
+from tests.integration.records_kept import of_a_kind_left_for_tomorrow, records_kept
 
 ISSUER = Issuer("https://id.example.org", rsa.generate_private_key(public_exponent=65537, key_size=2048))
 SECRET = "s" * 40
@@ -113,6 +113,7 @@ def play(desk: Desk) -> None:
     rows_are_embedded(desk)
     talk_about_a_record(desk)
     money(desk)
+    of_a_kind_left_for_tomorrow(desk)
 
 
 def administration(desk: Desk) -> None:
