@@ -17,4 +17,6 @@ def files_taken(desk: Desk) -> None:
     room.upload("broken.pdf", b"%PDF- and no more")
     room.work()
     assert len(room.browse(team="site-operations")) == 1
-    room.delete(contract)
+    addendum = room.upload("addendum.pdf", papers.contract(), "project/QUAY")
+    room.work()
+    room.delete(addendum)

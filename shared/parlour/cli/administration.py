@@ -16,7 +16,9 @@ tenant = typer.Typer(help="The tenant as a whole.")
 def create_key(
     context: typer.Context,
     name: Annotated[str, typer.Argument(help="What it is for; shown in lists.")],
-    role: Annotated[list[str] | None, typer.Option(help="admin, editor or viewer; may be given more than once. None: no role.")] = None,
+    role: Annotated[
+        list[str] | None, typer.Option(help="admin, editor or viewer; may be given more than once. None: no role.")
+    ] = None,
     clearance: Annotated[
         int, typer.Option(min=0, max=3, help="0 public, 1 internal, 2 confidential, 3 restricted.")
     ] = 1,

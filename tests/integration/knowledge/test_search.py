@@ -12,7 +12,7 @@ from parlour.knowledge.records.drafts import EntityDraft
 from parlour.knowledge.records.edges import EdgeDraft
 from parlour.knowledge.records.entities import EntityKey, find_entities
 from parlour.knowledge.search.found import Found
-from parlour.knowledge.search.fusion import K
+from parlour.knowledge.search.fusion import WORDING, K
 from parlour.knowledge.search.search import EVERYWHERE, Scope, search
 from tests.integration.knowledge.conftest import Library, WordEmbedder
 
@@ -47,7 +47,7 @@ def test_a_natural_question_finds_what_shares_some_of_its_words(filled: Library)
 def test_what_both_branches_put_first_has_the_highest_score(filled: Library) -> None:
     best = ask(filled, "tower crane wind")[0]
     assert best.body == CRANE.content
-    assert best.score == pytest.approx(2 / (K + 1))
+    assert best.score == pytest.approx((1 + WORDING) / (K + 1))
     assert (best.kind, best.title, best.locator, best.about) == ("document_chunk", "Report", "", "document")
 
 

@@ -9,7 +9,8 @@ from parlour.cli import records
 from parlour.infra.errors import InvalidRequest
 
 CARD: dict[str, Any] = {
-    "kind": "file_chunk", "badge": "File", "title": "opinion.pdf", "handle": "risk/R-3", "document": None, "locator": "page 12",
+    "kind": "file_chunk", "badge": "File", "title": "opinion.pdf", "handle": "risk/R-3",
+    "document": None, "locator": "page 12",
     "preview": "the crack \x1b[31mwidens", "score": 0.83, "link": "#/records/risk/R-3", "type_name": "Risk",
 }  # fmt: skip
 RECORD: dict[str, Any] = {

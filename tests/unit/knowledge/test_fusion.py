@@ -61,10 +61,10 @@ def test_pieces_of_a_document_are_no_neighbours_of_each_other() -> None:
 
 def test_every_further_piece_of_one_document_counts_less() -> None:
     other = UUID(int=2001)
-    rows = [piece(1, "a", 0.30), piece(2, "b", 0.29), piece(3, "c", 0.28), piece(4, "d", 0.22, other)]
+    rows = [piece(1, "a", 0.30), piece(2, "b", 0.29), piece(3, "c", 0.28), piece(4, "d", 0.25, other)]
     found = fuse(rows, "what", 10)
-    assert [row.row_id.int for row in found] == [1, 4, 2, 3]
-    assert [row.score for row in found] == pytest.approx([0.30, 0.22, 0.29 * 0.7, 0.28 * 0.49])
+    assert [row.row_id.int for row in found] == [1, 2, 4, 3]
+    assert [row.score for row in found] == pytest.approx([0.30, 0.29 * 0.9, 0.25, 0.28 * 0.81])
 
 
 def test_what_repeats_a_better_row_word_for_word_is_left_out() -> None:

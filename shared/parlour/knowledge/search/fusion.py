@@ -15,6 +15,10 @@ from parlour.knowledge.search.found import Found
 K = 5
 """Of reciprocal rank fusion, 1 / (K + place)."""
 
+WORDING = 0.6
+"""What a place among the rows with the question's words counts beside the same place among the nearest, outside of
+conversations: a question has common words ("per day", "late") that the wrong clause has as well."""
+
 DEPTH = 60
 """Rows that each list hands to the merge, and the merge to this file."""
 
@@ -34,9 +38,9 @@ _SPEAKER = 0.3
 _NEIGHBOUR = 0.3
 """The part of its score that a turn adds to the turns beside it."""
 
-_REPEATED = 0.7
+_REPEATED = 0.9
 """What is left of a score with every better row of the same document: six pieces of one contract seldom answer six
-times as well."""
+times as well, and sometimes the second one does."""
 
 _ALIKE = 0.9
 """Two texts that share this part of their words say the same; the better placed one stays."""

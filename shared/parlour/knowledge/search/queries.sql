@@ -1,7 +1,7 @@
 -- name: search
 -- The rows that answer a question best, by meaning and by words, merged by reciprocal rank. There is a list of rows for
 -- the question with the turn before it and one for the question alone; in a conversation two more, in which a turn is
--- judged with the ones around it. A word counts by how few of the rows that match at all have it; whoever speaks in
+-- judged with the ones around it. Elsewhere the lists of words count less than those of meaning. A word counts by how few of the rows that match at all have it; whoever speaks in
 -- the conversation is in every second row of it and is left out of the words.
 WITH speakers AS (
     SELECT to_tsvector('english', string_agg(DISTINCT metadata ->> 'sender', ' ')) AS names
@@ -103,16 +103,23 @@ WITH speakers AS (
                           %(few)s) AS n
      WHERE NOT %(is_narrow)s AND %(alone)s::vector IS NOT NULL
 ), placed AS (
-    SELECT id, row_number() OVER (PARTITION BY list ORDER BY distance, id) AS place FROM everywhere
-     UNION ALL (SELECT id, row_number() OVER (ORDER BY distance, id) FROM distances LIMIT %(depth)s)
-     UNION ALL (SELECT id, row_number() OVER (ORDER BY alone, id) FROM distances WHERE alone IS NOT NULL LIMIT %(depth)s)
-     UNION ALL (SELECT id, row_number() OVER (ORDER BY words DESC, id) FROM weighed LIMIT %(depth)s)
-     UNION ALL (SELECT id, row_number() OVER (ORDER BY own DESC, id) FROM weighed WHERE %(has_before)s AND own > 0
-                 LIMIT %(depth)s)
-     UNION ALL (SELECT id, row_number() OVER (ORDER BY distance, id) FROM heard LIMIT %(depth)s)
-     UNION ALL (SELECT id, row_number() OVER (ORDER BY words DESC, id) FROM overheard WHERE words > 0 LIMIT %(depth)s)
+    SELECT id, row_number() OVER (PARTITION BY list ORDER BY distance, id) AS place, 1.0 AS weight FROM everywhere
+     UNION ALL
+    (SELECT id, row_number() OVER (ORDER BY distance, id), 1.0 FROM distances LIMIT %(depth)s)
+     UNION ALL
+    (SELECT id, row_number() OVER (ORDER BY alone, id), 1.0 FROM distances WHERE alone IS NOT NULL LIMIT %(depth)s)
+     UNION ALL
+    (SELECT id, row_number() OVER (ORDER BY words DESC, id), %(wording)s FROM weighed LIMIT %(depth)s)
+     UNION ALL
+    (SELECT id, row_number() OVER (ORDER BY own DESC, id), %(wording)s FROM weighed
+      WHERE %(has_before)s AND own > 0
+      LIMIT %(depth)s)
+     UNION ALL
+    (SELECT id, row_number() OVER (ORDER BY distance, id), 1.0 FROM heard LIMIT %(depth)s)
+     UNION ALL
+    (SELECT id, row_number() OVER (ORDER BY words DESC, id), 1.0 FROM overheard WHERE words > 0 LIMIT %(depth)s)
 ), merged AS (
-    SELECT id, sum(1.0 / (%(k)s + place))::float8 AS score
+    SELECT id, sum(weight / (%(k)s + place))::float8 AS score
       FROM placed
      GROUP BY id
      ORDER BY score DESC, id

@@ -75,6 +75,7 @@ def search(tx: Transaction, *, asked: Asked, scope: Scope, sight: Sight, depth: 
         few=few,
         longest=fusion.WORDS,
         k=fusion.K,
+        wording=1.0 if scope.session_id else fusion.WORDING,
         before=fusion.BEFORE,
         after=fusion.AFTER,
     )
