@@ -148,3 +148,11 @@ def test_a_neighbour_finds_nothing_of_it(client: TestClient, yard: str, acme: st
     found = ask(client, operator(acme), "cofferdam crack footing")
     assert {card["handle"] for card in found["cards"]} <= {"document/plan.md"}, "acme's own"
     assert "crack" not in str(found["cards"]).casefold()
+
+
+def test_what_a_closed_record_is_linked_to_is_not_offered(client: TestClient, clerk: dict[str, str], yard: str) -> None:
+    closed = client.patch("/v1/entities/project/NRS", json={"classification": 3}, headers=operator(yard))
+    assert closed.status_code == 200, closed.text
+    found = ask(client, clerk, "stops the pour")
+    assert [card["document"] for card in found["cards"] if card["kind"] == "document_chunk"] == ["document/plan.md"]
+    assert found["related"] == []

@@ -1,5 +1,6 @@
 """Records that people and agents write: made, changed, linked and deleted, each change with all it leaves behind."""
 
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
@@ -10,7 +11,8 @@ import pytest
 from parlour.infra import work_due
 from parlour.infra.errors import CallerError, Conflict, Forbidden, InvalidRequest, NotFound
 from parlour.infra.ids import uuid7
-from parlour.knowledge.records import registry
+from parlour.infra.postgres import Database
+from parlour.knowledge.records import entities, registry
 from parlour.knowledge.records.entities import Entity, NewEntity, Page, Patch
 from tests.integration.knowledge.conftest import Library, execute
 from tests.integration.knowledge.record_desk import RecordDesk, open_record_desk
@@ -359,3 +361,48 @@ def test_references_that_name_nothing_are_not_there(desk: RecordDesk) -> None:
     for ref in ("", "risk", "risk/", "/x", "risk/a b", "risk/\0", "Risk/x", "x" * 500, UUID(int=7), uuid7(desk.now)):
         with pytest.raises(NotFound):
             desk.read(ref)
+
+
+def test_a_call_that_made_one_kind_makes_no_other(desk: RecordDesk) -> None:
+    desk.create(CRANE, origin="call-1")
+    with pytest.raises(Conflict, match="made a risk before, and no task"):
+        desk.create(NewEntity("task", "Order a crane"), origin="call-1")
+
+
+def test_the_relations_of_what_is_closed_are_not_suggested(desk: RecordDesk) -> None:
+    secret = desk.create(replace(CRANE, classification=3))
+    task, other = desk.create(NewEntity("task", "Order a crane")), desk.create(NewEntity("task", "Book a crane"))
+    desk.link(task.handle, secret.handle, "blackmails")
+    with pytest.raises(InvalidRequest, match="blackmails"):
+        desk.link(task.handle, other.handle, "blackmail")
+    assert desk.seen_at(1).link(task.handle, other.handle, "blackmail").is_new
+
+
+def test_a_record_that_is_closed_while_somebody_links_it_is_named_to_nobody_below(
+    desk: RecordDesk, open_database: Callable[[], Database]
+) -> None:
+    made, task = desk.create(CRANE), desk.create(NewEntity("task", "Order a crane"))
+    other = replace(desk, database=open_database())
+    linking = threading.Thread(target=lambda: other.link(task.handle, made.handle, "relates_to"))
+    with desk.transaction() as tx:
+        entities.change(desk.principal, tx, made.handle, Patch(classification=3), None, desk.now, uuid7)
+        linking.start()
+        linking.join(0.5)
+    linking.join()
+    assert {row.classification for row in desk.rows_of(task) if "Crane not free" in row.content} == {3}
+
+
+def test_two_writers_of_a_record_never_wait_for_each_other(
+    desk: RecordDesk, open_database: Callable[[], Database]
+) -> None:
+    made = desk.create(CRANE)
+    other = replace(desk, database=open_database())
+    changing = threading.Thread(target=lambda: other.change(made.handle, Patch(properties={"state": "closed"})))
+    with desk.transaction() as tx:
+        entities.create(desk.principal, tx, NewEntity("task", "Order a crane"), desk.now, uuid7)
+        changing.start()
+        changing.join(0.5)
+        entities.change(desk.principal, tx, made.handle, Patch(name="Crane free"), None, desk.now, uuid7)
+    changing.join()
+    found = desk.read(made.handle)
+    assert (found.name, found.properties["state"], found.version) == ("Crane free", "closed", 3)

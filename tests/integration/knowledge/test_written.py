@@ -330,3 +330,38 @@ def test_writers_of_one_tree_at_once_leave_no_gaps(tower: Library, open_database
     assert len(outline(tower)) == 16
     positions = do(tower, lambda tx: execute(tx, "SELECT FROM document_nodes WHERE position < 17"))
     assert positions == 17
+
+
+def test_a_document_that_was_revised_meanwhile_is_not_removed(
+    tower: Library, open_database: Callable[[], Database]
+) -> None:
+    document = write(tower, "Method", TEXT)
+    other, problems = replace(tower, database=open_database()), list[Exception]()
+
+    def take_away() -> None:
+        try:
+            remove(other, document.handle, version=1)
+        except Conflict as error:
+            problems.append(error)
+
+    removing = threading.Thread(target=take_away)
+    with tower.database.transaction(tower.principal) as tx:
+        change = Revision(content="# Method\n\nIn three bays.")
+        written.revise(tower.principal, tx, document.handle, change, 1, tower.now, uuid7)
+        removing.start()
+        removing.join(0.5)
+    removing.join()
+    assert "is at version 2, not 1" in str(problems)
+    assert do(tower, lambda tx: catalogue.find(tower.principal, tx, document.handle)).version == 2
+
+
+def test_a_project_that_the_reader_may_not_see_is_not_named_by_its_documents(tower: Library) -> None:
+    document = write(tower, "Method", TEXT)
+    do(
+        tower,
+        lambda tx: entities.change(
+            tower.principal, tx, "project/tower", Patch(classification=3), None, tower.now, uuid7
+        ),
+    )
+    with pytest.raises(InvalidRequest, match="is in no project's tree"):
+        move(reader(tower, 1), document.handle, None, 0)

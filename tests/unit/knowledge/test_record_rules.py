@@ -180,6 +180,11 @@ def test_a_cursor_leads_behind_its_record_and_shows_no_id() -> None:
     assert str(ID) not in base64.urlsafe_b64decode(text + "===").decode()
 
 
+def test_a_cursor_of_half_a_character_is_refused() -> None:
+    with pytest.raises(InvalidRequest, match="cursor"):
+        cursor.place(base64.urlsafe_b64encode(b'["2026-03-02T09:30:00", "\\ud800"]').decode().rstrip("="))
+
+
 @given(st.text(max_size=500))
 def test_a_made_up_cursor_is_refused_or_only_a_place(text: str) -> None:
     try:

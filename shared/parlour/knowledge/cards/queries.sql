@@ -17,8 +17,8 @@ SELECT r.id AS row_id, t.key AS type, t.display_name AS type_name, e.key, e.name
 WITH hits AS (
     SELECT r.entity_id AS id, max(h.score) AS score
       FROM unnest(%(row_ids)s::uuid[], %(scores)s::float8[]) AS h (row_id, score)
-      JOIN context_rows r ON r.id = h.row_id
-     WHERE r.entity_id IS NOT NULL AND r.classification <= %(clearance)s
+      JOIN context_rows r ON r.id = h.row_id AND r.classification <= %(clearance)s
+      JOIN entities e ON e.id = r.entity_id AND e.deleted_at IS NULL AND e.classification <= %(clearance)s
      GROUP BY r.entity_id
 ), ends AS (
     SELECT x.target_id AS id, h.score FROM hits h JOIN edges x ON x.source_id = h.id

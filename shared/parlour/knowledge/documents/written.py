@@ -126,7 +126,7 @@ def revise(
 
     Conflict when it has another version by now, InvalidRequest for a document that came with a pack.
     """
-    before, record_id = _own(principal, tx, ref, version, team_id)
+    before, record_id = _held(principal, tx, ref, version, team_id)
     old = catalogue.text(tx, before)
     said = _checked(
         before.title if revision.title is None else revision.title,
@@ -163,7 +163,7 @@ def move(
     InvalidRequest for one that is in no tree, or for a place under itself.
     """
     document = catalogue.find(principal, tx, ref, team_id)
-    if document.project_id is None:
+    if document.project_id is None or document.project is None:
         raise InvalidRequest(f"{document.handle} is in no project's tree; it has no place to change")
     home = catalogue.project(principal, tx, document.project_id)
     _put(principal, tx, home, document.id, parent, position, team_id)
@@ -183,7 +183,7 @@ def remove(
 
     Conflict and InvalidRequest as for `revise`.
     """
-    document, record_id = _own(principal, tx, ref, version, team_id)
+    document, record_id = _held(principal, tx, ref, version, team_id)
     entities.delete(principal, tx, record_id, None, now, new_id)
     if document.project_id is not None:
         _take_out(principal, tx, document.project_id, document.id)
@@ -198,16 +198,19 @@ def _added(tx: Transaction, record: Entity, columns: Mapping[str, object]) -> UU
     return document_id
 
 
-def _own(
+def _held(
     principal: Principal, tx: Transaction, ref: Ref, version: int | None, team_id: UUID | None
 ) -> tuple[Document, UUID]:
-    """A document that may be changed here, with its record, at the version that its reader saw."""
-    found = catalogue.find(principal, tx, ref, team_id)
-    if found.record_id is None:
-        raise InvalidRequest(f"{found.handle} came with the tenant's pack; change it there")
+    """A document that may be changed here, with its record, at the version that its reader saw; nobody else changes
+    it until the transaction ends."""
+    there = catalogue.find(principal, tx, ref, team_id)
+    if there.record_id is None:
+        raise InvalidRequest(f"{there.handle} came with the tenant's pack; change it there")
+    entities.hold(principal, tx, there.record_id, None)
+    found = catalogue.find(principal, tx, there.id, team_id)
     if version is not None and version != found.version:
         raise Conflict(f"{found.handle} is at version {found.version}, not {version}; read it again")
-    return found, found.record_id
+    return found, there.record_id
 
 
 def _put(

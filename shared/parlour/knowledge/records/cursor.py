@@ -25,6 +25,6 @@ def place(cursor: str) -> tuple[datetime, str]:
     try:
         text = base64.b64decode(cursor[:_LONGEST] + "=" * (-len(cursor[:_LONGEST]) % 4), altchars=b"-_", validate=True)
         at, handle = json.loads(text)
-        return datetime.fromisoformat(at).astimezone(UTC), str(handle).replace("\0", "")
+        return datetime.fromisoformat(at).astimezone(UTC), str(handle).replace("\0", "").encode().decode()
     except (ValueError, TypeError, RecursionError, OverflowError):
         raise InvalidRequest("cursor: use the `next_cursor` of the page before as it is, or none") from None

@@ -61,7 +61,7 @@ def link(
         ends = read(principal, tx, there.source_id), read(principal, tx, there.target_id)
         return _edge(*ends, there.relation)
     ends = _ends(principal, tx, source, target)
-    name = _relation(tx, relation)
+    name = _relation(tx, relation, principal.clearance)
     columns = {
         "id": new_id(now),
         "source_id": ends[0].id,
@@ -98,9 +98,9 @@ def _ends(principal: Principal, tx: Transaction, source: Ref, target: Ref) -> tu
     raise InvalidRequest(f"{first.handle} cannot be linked to {'itself' if first.id == second.id else second.handle}")
 
 
-def _relation(tx: Transaction, name: str) -> str:
-    """The relation, when it is one of the catalogue's, one in use, or a new name unlike all of them."""
-    return relations.check(name, frozenset() if name in relations.CATALOGUE else store.relations_in_use(tx))
+def _relation(tx: Transaction, name: str, clearance: int) -> str:
+    """The relation, when it is one of the catalogue's, one that the writer meets, or a new name unlike all of them."""
+    return relations.check(name, frozenset() if name in relations.CATALOGUE else store.relations_in_use(tx, clearance))
 
 
 def _tell(

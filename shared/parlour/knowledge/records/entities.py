@@ -38,7 +38,7 @@ from parlour.tenancy import audit
 
 __all__ = [
     "Entity", "EntityKey", "NewEntity", "Page", "Patch", "Ref", "browse", "change", "create", "delete", "find_entities",
-    "read", "read_many",
+    "hold", "read", "read_many",
 ]  # fmt: skip
 
 MOST = 100
@@ -51,10 +51,11 @@ def create(
     """Make a record. The same `origin` again gives the record that was made the first time.
 
     InvalidRequest says what of it does not fit its kind; Conflict: there is one of that key already, or what `origin`
-    made was deleted since; NotFound: there is no such project; Forbidden: above the principal's own clearance.
+    made was deleted since or is of another kind; NotFound: there is no such project; Forbidden: above the principal's
+    own clearance.
     """
     store.join_writers(tx)
-    if origin and (there := _made_before(principal, tx, origin)):
+    if origin and (there := _made_before(principal, tx, origin, new.type)):
         return there
     kind = registry.in_use(principal, tx, new.type, now, new_id)
     project = _project(principal, tx, new.project)
@@ -69,7 +70,7 @@ def create(
         "now": now,
     }
     record_id = _added(tx, columns, check_key(new.key) if new.key else "", new_id(now))
-    if record_id is None and origin and (there := _made_before(principal, tx, origin)):
+    if record_id is None and origin and (there := _made_before(principal, tx, origin, new.type)):
         return there
     if record_id is None:
         raise Conflict(f"key: {kind.key}/{new.key} is taken; choose another, or none, and one is made from the name")
@@ -112,7 +113,7 @@ def change(
     `also`: what changed with it that is kept elsewhere, such as a document's text.
     Otherwise the errors of `create`.
     """
-    before = _held(principal, tx, ref, version)
+    before = hold(principal, tx, ref, version)
     kind = registry.in_use(principal, tx, before.type, now, new_id)
     project, moved = _move(principal, tx, before, patch)
     level = before.classification if patch.classification is None else patch.classification
@@ -141,11 +142,24 @@ def change(
 
 def delete(principal: Principal, tx: Transaction, ref: Ref, version: int | None, now: datetime, new_id: NewId) -> None:
     """Take a record, and all that is searched of it, away. Its links stay and are not shown. Errors of `change`."""
-    entity = _held(principal, tx, ref, version)
+    entity = hold(principal, tx, ref, version)
     stale.mark_wholes(tx, entity.id, now)
     store.delete_record(tx, entity.id, principal.name, now)
     audit.record(principal, tx, "record.deleted", f"entity:{entity.id}", {"type": entity.type}, now, new_id)
     log.info("record_deleted", principal=principal.name, entity_id=entity.id)
+
+
+def hold(principal: Principal, tx: Transaction, ref: Ref, version: int | None) -> Entity:
+    """A record, and nobody else's to change until the transaction ends; Conflict when it is at another version."""
+    store.join_writers(tx)
+    store.hold_record(tx, read(principal, tx, ref).id)
+    entity = read(principal, tx, ref)
+    if version is not None and version != entity.version:
+        raise Conflict(
+            f"{entity.handle} is at version {entity.version}, and this changes version {version};"
+            " read it again and repeat the change"
+        )
+    return entity
 
 
 def browse(
@@ -201,13 +215,15 @@ def _storable(text: str) -> str:
     return text.replace("\0", "").encode("utf-8", "ignore").decode()
 
 
-def _made_before(principal: Principal, tx: Transaction, origin: str) -> Entity | None:
-    """The record that the same call made; Conflict when it is there no more, or no more for this reader."""
+def _made_before(principal: Principal, tx: Transaction, origin: str, kind: str) -> Entity | None:
+    """The record that the same call made; Conflict when it is there no more, or was another kind of call."""
     made = store.record_of_origin(tx, origin)
     if made is None:
         return None
     if made.deleted:
         raise Conflict("this call made a record before, and it was deleted since; make a new call")
+    if made.type != kind:
+        raise Conflict(f"this call made a {made.type} before, and no {shown(kind)}; make a new call")
     return read(principal, tx, made.id)
 
 
@@ -217,19 +233,6 @@ def _added(tx: Transaction, columns: Mapping[str, object], key: str, record_id: 
         if store.add_record(tx, {**columns, "id": record_id, "key": one}):
             return record_id
     return store.bring_back(tx, {**columns, "key": key}) if key else None
-
-
-def _held(principal: Principal, tx: Transaction, ref: Ref, version: int | None) -> Entity:
-    """A record, and nobody else's to change until the transaction ends."""
-    store.join_writers(tx)
-    store.hold_record(tx, read(principal, tx, ref).id)
-    entity = read(principal, tx, ref)
-    if version is not None and version != entity.version:
-        raise Conflict(
-            f"{entity.handle} is at version {entity.version}, and this changes version {version};"
-            " read it again and repeat the change"
-        )
-    return entity
 
 
 def _project(principal: Principal, tx: Transaction, ref: Ref | None) -> Entity | None:

@@ -64,8 +64,10 @@ VALUES (current_tenant(), %(id)s, %(key)s, %(display_name)s, %(properties)s, %(r
     ON CONFLICT (tenant_id, key) DO NOTHING;
 
 -- name: join_writers
--- Write beside others, but not while somebody writes all of the tenant's knowledge anew.
-SELECT tenant_id AS id FROM tenants FOR SHARE;
+-- Write when nobody else writes the tenant's records. What a writer reads of others' records to name them (a link's
+-- other end, say) is neither closed nor deleted meanwhile; and since every writer locks the mark of the rows that wait
+-- for vectors, some before and some after a record, two at once would wait for each other.
+SELECT tenant_id AS id FROM tenants FOR NO KEY UPDATE;
 
 -- name: records
 -- Living records that a reader of some clearance may see, by id or by type and key; the project's name only when the
@@ -313,8 +315,13 @@ VALUES (current_tenant(), %(id)s, %(source_id)s, %(target_id)s, %(relation)s, %(
 DELETE FROM edges WHERE source_id = %(source_id)s AND target_id = %(target_id)s AND relation = %(relation)s;
 
 -- name: relations_in_use
--- Every relation that the tenant's links have.
-SELECT DISTINCT relation AS name FROM edges ORDER BY relation;
+-- Every relation that the tenant's links have, as far as a reader of some clearance may see both ends.
+SELECT DISTINCT d.relation AS name
+  FROM edges d
+  JOIN entities s ON (s.tenant_id, s.id) = (d.tenant_id, d.source_id) AND s.deleted_at IS NULL
+  JOIN entities t ON (t.tenant_id, t.id) = (d.tenant_id, d.target_id) AND t.deleted_at IS NULL
+ WHERE greatest(s.classification, t.classification) <= %(clearance)s
+ ORDER BY d.relation;
 
 -- name: all_edges
 -- The links between living entities that a reader of some clearance may see, with the keys of both ends.

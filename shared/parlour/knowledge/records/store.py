@@ -103,7 +103,7 @@ def add_entity_type(tx: Transaction, kind: Definition, type_id: UUID, now: datet
 
 
 def join_writers(tx: Transaction) -> None:
-    """Write beside others, but not beside an apply of the tenant's pack."""
+    """Write when nobody else writes the tenant's records, until the transaction ends."""
     tx.run(SQL["join_writers"])
 
 
@@ -205,8 +205,8 @@ def unlink(tx: Transaction, source_id: UUID, target_id: UUID, relation: str) -> 
     return tx.run(SQL["unlink"], source_id=source_id, target_id=target_id, relation=relation) > 0
 
 
-def relations_in_use(tx: Transaction) -> frozenset[str]:
-    return frozenset(row.name for row in tx.all(SQL["relations_in_use"], Named))
+def relations_in_use(tx: Transaction, clearance: int) -> frozenset[str]:
+    return frozenset(row.name for row in tx.all(SQL["relations_in_use"], Named, clearance=clearance))
 
 
 def _row(row_id: UUID, entity_id: UUID, draft: RowDraft, now: datetime) -> dict[str, object]:
