@@ -48,7 +48,7 @@ def upload(
     done = _follow(target, sent) if wait else sent
     failed = [file for file in done if file["state"] == "failed"]
     for file in done:
-        terminal.line(f"{file['name']}: {_SAID[file['state']]}{_facts(file)}")
+        terminal.line(drawing.plain(f"{file['name']}: {_SAID[file['state']]}{_facts(file)}"))
     if failed:
         raise typer.Exit(1)
 

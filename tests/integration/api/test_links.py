@@ -1,11 +1,12 @@
 """What a record is linked to over the API, and conversations about a record."""
 
-import uuid
-
 import pytest
 from fastapi.testclient import TestClient
 
 from tests.integration.api.conftest import Visit, key, operator, pack
+
+NOBODY = "7225e6ee-8dd8-4b94-82d4-f80ae0938e2f"
+"""The id of nothing."""
 
 TASK = """
 display_name: Task
@@ -78,7 +79,7 @@ def test_a_reader_below_sees_neither_the_record_nor_its_number(client: TestClien
     [
         ("task/T-9/links", 404),
         ("nothing/at-all/links", 404),
-        (f"{uuid.uuid4()}/links", 404),
+        (f"{NOBODY}/links", 404),
         ("task/T-1/links?page=0", 422),
         ("task/T-1/links?kind=No!", 422),
         ("task/T%00/links", 404),
@@ -112,7 +113,7 @@ def test_a_visitor_opens_another_about_another(client: TestClient, yard: str) ->
     assert (status, second["entity"]) == (201, {"handle": "task/T-2", "name": "Order the concrete"})
 
 
-@pytest.mark.parametrize("about", ["task/T-3", "task/T-9", "T-1", "nothing at all", str(uuid.uuid4()), "task/\0"])
+@pytest.mark.parametrize("about", ["task/T-3", "task/T-9", "T-1", "nothing at all", NOBODY, "task/\0"])
 def test_a_record_that_the_binding_may_not_see_cannot_be_talked_about(
     client: TestClient, yard: str, about: str
 ) -> None:

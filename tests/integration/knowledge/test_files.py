@@ -1,14 +1,17 @@
 """Files: uploaded by people themselves, read, found with their pages, replaced and taken away."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
+from uuid import UUID
 
 import pytest
 
 from parlour.infra import work_due
 from parlour.infra.errors import (
     Conflict,
+    DatabaseUnavailable,
     Forbidden,
     NotFound,
     ObjectsUnavailable,
@@ -16,7 +19,8 @@ from parlour.infra.errors import (
     UnreadableFile,
 )
 from parlour.infra.ids import uuid7
-from parlour.knowledge.files import ingest, uploads
+from parlour.infra.postgres import Database, Transaction
+from parlour.knowledge.files import ingest, store, uploads
 from parlour.knowledge.files.file import NewFile
 from parlour.knowledge.records import entities
 from parlour.knowledge.records.record import NewEntity
@@ -306,3 +310,30 @@ def test_a_record_knows_that_a_file_of_its_came(desk: FileDesk, library: Library
     desk.upload(CONTRACT, papers.contract(), ABOUT)
     desk.work()
     assert desk.rows("SELECT stale_causes FROM entities WHERE key = 'NRS'") == [(["file_ingested"],)]
+
+
+def test_an_upload_that_never_arrived_is_started_again(desk: FileDesk) -> None:
+    file = desk.start(NewFile("plan.md", 10, ABOUT)).file
+    again = desk.upload_again(file, b"# Plan\n\nPour on Thursday.")
+    assert (again.state, again.version) == ("queued", 1)
+    desk.work()
+    assert desk.read(file).state == "embedding"
+
+
+def test_two_files_of_one_record_are_written_one_after_the_other(
+    desk: FileDesk, open_database: Callable[[], Database]
+) -> None:
+    """Sharing the record until both mark it would be a deadlock."""
+    about = desk.upload("plan.md", b"# Plan\n\nPour on Thursday.", ABOUT)
+    ((entity_id,),) = desk.rows(f"SELECT entity_id FROM files WHERE id = '{about.id}'")
+    assert isinstance(entity_id, UUID)
+    other = open_database()
+
+    def wait(tx: Transaction) -> None:
+        tx._connection.execute("SET LOCAL lock_timeout = '100ms'")
+        store.hold_about(tx, entity_id)
+
+    with desk.database.transaction(desk.principal) as first:
+        assert store.hold_about(first, entity_id)
+        with pytest.raises(DatabaseUnavailable):
+            other.run(desk.principal, wait)

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from parlour.infra.errors import Conflict, Forbidden, NotFound, ProviderUnavailable
+from parlour.infra.errors import Conflict, Forbidden, Misconfigured, NotFound, ProviderUnavailable
 from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database
 from parlour.knowledge.index import embedder, reembed
@@ -191,3 +191,30 @@ def test_a_neighbour_stays_where_it_is(movers: Movers, database: Database) -> No
     movers.run()
     assert movers.spaces.offer(None).embedder is movers.old
     assert space(movers.spaces.embedder(database, other.tenant_id)) == OLD
+
+
+def test_rows_that_wait_for_a_model_that_is_gone_do_not_hold_up_the_move_away_from_it(movers: Movers) -> None:
+    movers.desk.write("Who holds the retention?")
+    movers.desk.model.script = [says("The client.")]
+    movers.desk.run()
+    movers.old.problem = ProviderUnavailable("gone for good")
+    with pytest.raises(ProviderUnavailable):
+        movers.run()
+    movers.start()
+    movers.run()
+    assert movers.progress().finished_at is not None
+    assert movers.desk.rows("SELECT id FROM context_rows WHERE pending") == []
+    ((rows,),) = movers.desk.rows("SELECT count(*) FROM context_rows")
+    assert movers.vectors()[NEW] == rows
+
+
+def test_rows_that_wait_for_a_model_that_is_named_no_more_do_not_either(movers: Movers) -> None:
+    movers.desk.rows("UPDATE tenants SET embedding_space = 'dropped@7' RETURNING slug")
+    movers.desk.write("Who holds the retention?")
+    movers.desk.model.script = [says("The client.")]
+    movers.desk.run()
+    with pytest.raises(Misconfigured, match="parlour reembed"):
+        movers.run()
+    movers.start()
+    movers.run()
+    assert movers.desk.rows("SELECT embedding_space FROM tenants") == [(NEW,)]

@@ -111,6 +111,13 @@ def test_other_dimensions_say_what_to_set() -> None:
     assert "3 dimensions" in str(refused.value)
 
 
+@pytest.mark.parametrize("value", ["NaN", "Infinity", "null", '"1"'])
+def test_what_is_no_number_is_the_texts_own_fault(value: str) -> None:
+    body = f'{{"data": [{{"index": 0, "embedding": [1.0, {value}]}}]}}'
+    with pytest.raises(ProviderRejected, match="no number"):
+        openai(lambda _: httpx2.Response(200, content=body)).embed(["a"])
+
+
 def test_a_missing_vector_is_noticed() -> None:
     with pytest.raises(ProviderRejected, match="0 vectors for 1"):
         openai(lambda _: httpx2.Response(200, json={"data": []})).embed(["a"])

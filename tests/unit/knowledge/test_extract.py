@@ -1,6 +1,7 @@
 """Files are read in a process of their own: what is in them and where; and what is wrong with those that cannot be."""
 
 import io
+import tracemalloc
 import zipfile
 from pathlib import Path
 
@@ -201,6 +202,20 @@ def test_a_text_of_more_tokens_than_is_taken_is_refused() -> None:
 def test_a_reader_that_takes_too_much_memory_or_time_fails_the_file_and_nothing_else() -> None:
     assert reason(b"word " * 1_000_000, "text", Limits(memory=100 * 1024 * 1024)) == "too_much_memory"
     assert reason(papers.contract(), "pdf", Limits(seconds=0)) == "too_slow"
+
+
+def test_what_a_reader_says_without_end_stays_out_of_our_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    talker = tmp_path / "talker.py"
+    talker.write_text("import sys\nfor _ in range(64): sys.stderr.write('x' * 2**20)\nsys.exit('MemoryError')\n")
+    monkeypatch.setattr("parlour.knowledge.files.extract.run._CHILD", "talker")
+    monkeypatch.syspath_prepend(tmp_path)
+    tracemalloc.start()
+    assert reason(b"a text", "text") == "too_much_memory"
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 8 * 2**20
 
 
 def test_the_reader_has_nothing_of_ours_in_its_environment(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -127,8 +127,17 @@ function isOurs(hash) {
 /** "#/records/task/T-112?file=..." in its parts. */
 function read(hash) {
   const [path, query = ""] = hash.slice(2).split("?");
-  const [name, ...parts] = path.split("/").filter(Boolean).map(decodeURIComponent);
+  const [name, ...parts] = path.split("/").filter(Boolean).map(decoded);
   return { name, parts, asked: new URLSearchParams(query) };
+}
+
+/** A part of an address as it was meant; one that somebody typed with a lone "%" is taken as it is. */
+function decoded(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }
 
 function shorten(name) {

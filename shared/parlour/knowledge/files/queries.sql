@@ -37,8 +37,9 @@ SELECT f.id, f.entity_id, f.team_id, f.name, f.object_key, f.classification, f.s
    FOR NO KEY UPDATE;
 
 -- name: hold_about
--- The record that a file is about, which nobody deletes until the transaction ends.
-SELECT id FROM entities WHERE id = %(id)s AND deleted_at IS NULL FOR SHARE;
+-- The record that a file is about, which nobody deletes until the transaction ends. Whoever writes another of its files
+-- waits: two that both held it shared and then marked it would wait for each other.
+SELECT id FROM entities WHERE id = %(id)s AND deleted_at IS NULL FOR NO KEY UPDATE;
 
 -- name: queue_file
 -- A version of a file has arrived and waits to be read.

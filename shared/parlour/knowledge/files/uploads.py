@@ -69,11 +69,15 @@ def start(
 def start_again(
     principal: Principal, tx: Transaction, uploads: Uploads, file_id: UUID, name: str, size_bytes: int
 ) -> Started:
-    """Say that a new version of a file will be uploaded; nothing changes until it is there. Errors as `start`."""
+    """Say that a new version of a file will be uploaded; nothing changes until it is there. Errors as `start`.
+
+    Of a file that never arrived it is the first one again.
+    """
     roles.require(principal, EDITOR)
     file = read(principal, tx, file_id)
     _, media_type = _checked(name or file.name, size_bytes)
-    return _started(principal, tx, uploads, file_id, file.version + 1, media_type)
+    version = file.version if file.state == "uploading" else file.version + 1
+    return _started(principal, tx, uploads, file_id, version, media_type)
 
 
 def complete(

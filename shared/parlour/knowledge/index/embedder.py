@@ -14,7 +14,14 @@ from decimal import Decimal
 from uuid import UUID
 
 from parlour.infra import log, work_due
-from parlour.infra.errors import MalformedPayload, RetryError, SpendRefused
+from parlour.infra.errors import (
+    MalformedPayload,
+    Misconfigured,
+    ProviderRejected,
+    ProviderUnavailable,
+    RetryError,
+    SpendRefused,
+)
 from parlour.infra.ids import NewId
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database, SecondsLeft, Transaction
@@ -174,8 +181,7 @@ def _embed_rows(work: Work) -> None:
         return store.tenant_space(tx), store.pending_rows(tx, BATCH)
 
     name, rows = work.services.database.run(work.principal, read)
-    offer = work.services.spaces.offer(name)
-    bought = paid.embed(_purse(work), offer, rows)
+    bought = _bought(work, name, rows)
 
     def keep(tx: Transaction) -> None:
         store.keep_vectors(tx, bought.space, bought.vectors)
@@ -185,6 +191,19 @@ def _embed_rows(work: Work) -> None:
     work.services.database.run(work.principal, keep)
     if bought.refused:
         log.warning("texts_not_embedded", tenant_id=work.principal.tenant_id, rows=len(bought.refused))
+
+
+def _bought(work: Work, name: str | None, rows: list[Text]) -> paid.Bought:
+    """The rows' vectors in the tenant's space; when that gives none and the tenant is on its way to another, in that
+    one: why it leaves may be that its model is gone, and what waits would hold up the move for ever."""
+    spaces = work.services.spaces
+    try:
+        return paid.embed(_purse(work), spaces.offer(name), rows)
+    except (Misconfigured, ProviderRejected, ProviderUnavailable):
+        moving = work.services.database.run(work.principal, store.moving)
+        if moving is None or moving.finished_at is not None:
+            raise
+        return paid.embed(_purse(work), spaces.offer(moving.space), rows)
 
 
 def _describe(work: Work) -> None:

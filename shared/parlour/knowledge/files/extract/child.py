@@ -29,7 +29,8 @@ _READERS: Mapping[str, tuple[str, str]] = {
     "text": ("plain", "extract"),
 }
 _PACKAGE = "parlour.knowledge.files.extract"
-_LARGEST_OUTPUT = 256 * 1024 * 1024
+_LARGEST_OUTPUT = 64 * 1024 * 1024
+"""The parent takes it into memory as a whole; the longest text that is taken is a fraction of it."""
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -7,7 +7,8 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, TemporaryFile
+from typing import IO
 
 from parlour.infra import log
 from parlour.infra.settings import bare_environment
@@ -16,6 +17,7 @@ from parlour.knowledge.files.kinds import FileKind, check_bytes
 from parlour.knowledge.files.problems import LARGEST_BYTES, unreadable
 
 _CHILD = "parlour.knowledge.files.extract.child"
+_LAST_WORDS = 16 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +43,22 @@ def extract(data: bytes, kind: FileKind, limits: Limits = Limits()) -> ReadFile:
 def _run(kind: str, source: Path, out: Path, limits: Limits) -> None:
     arguments = [sys.executable, "-m", _CHILD, kind, str(source), str(out), str(limits.memory), str(limits.seconds)]
     environment = {**bare_environment(), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    try:
-        done = subprocess.run(  # noqa: S603 - this interpreter and our own module
-            arguments, env=environment, cwd=source.parent, timeout=limits.seconds, check=False,
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-        )  # fmt: skip
-    except subprocess.TimeoutExpired as late:
-        raise unreadable("too_slow") from late
-    if done.returncode:
-        log.warning("extraction_died", kind=kind, code=done.returncode)
-        raise unreadable(_reason(done.returncode, done.stderr))
+    with TemporaryFile() as said:  # no pipe: what a parser has to say may be more than fits into our memory
+        try:
+            done = subprocess.run(  # noqa: S603 - this interpreter and our own module
+                arguments, env=environment, cwd=source.parent, timeout=limits.seconds, check=False,
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=said,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired as late:
+            raise unreadable("too_slow") from late
+        if done.returncode:
+            log.warning("extraction_died", kind=kind, code=done.returncode)
+            raise unreadable(_reason(done.returncode, _end_of(said)))
+
+
+def _end_of(said: IO[bytes]) -> bytes:
+    said.seek(max(0, said.seek(0, os.SEEK_END) - _LAST_WORDS))
+    return said.read(_LAST_WORDS)
 
 
 def _reason(code: int, stderr: bytes) -> str:
