@@ -164,6 +164,30 @@ def test_a_call_that_is_made_twice_is_done_once(room: Room) -> None:
     assert kit.LOOKUPS["create_entity"](room.context()) is None
 
 
+def test_a_change_that_is_made_twice_does_not_undo_what_came_between(room: Room) -> None:
+    note = room.ok("create_entity", kind="document", name="Note", text="First.")["entities_created"][0]["entity"]
+    room.key = "turn:1:change"
+    asks: tuple[JsonObject, ...] = (
+        {"entity": "task/C-17", "name": "Sign it today"},
+        {"entity": note, "text": "Second."},
+    )
+    for ask in asks:
+        room.ok("update_entity", **ask)
+    room.key = "turn:2:change"
+    room.ok("update_entity", entity="task/C-17", name="Sign it tomorrow")
+    room.ok("update_entity", entity=note, text="Third.")
+    room.key = "turn:1:change"
+    for ask in asks:
+        room.ok("update_entity", **ask)
+    assert room.ok("get_entity", entities=["task/C-17"])["entities"][0]["name"] == "Sign it tomorrow"
+    assert room.ok("get_document", document=note)["contents"] == "Third."
+
+
+def test_half_characters_are_no_names(room: Room) -> None:
+    assert "there is no kind" in room.refused("create_entity", kind="\ud800", name="A")
+    assert room.ok("get_document_metadata", documents=["\ud800"])["documents"] == []
+
+
 def test_nothing_is_made_when_part_of_it_is_wrong(room: Room) -> None:
     said = room.refused(
         "create_entity", kind="task", name="A", more=[{"name": "B", "properties": {"dew": "2026-01-01"}}]

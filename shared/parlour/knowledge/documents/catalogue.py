@@ -160,7 +160,7 @@ def _named(ref: Ref) -> UUID | str:
     try:
         return UUID(ref.strip())
     except ValueError:
-        return ref.strip().removeprefix(_HANDLE).replace("\0", "")
+        return ref.strip().removeprefix(_HANDLE).replace("\0", "").encode(errors="ignore").decode()
 
 
 def _nodes(rows: Sequence[ProjectDocument]) -> dict[UUID, Node]:

@@ -120,9 +120,10 @@ def revise(
     now: datetime,
     new_id: NewId,
     team_id: UUID | None = None,
+    origin: str | None = None,
 ) -> Document:
     """Change a document's text, title, description, state or level; its record changes with it, and what changed is
-    told of both. `version` is the document's as its reader saw it; None does not look.
+    told of both. `version` is the document's as its reader saw it; None does not look. `origin`: as for a record.
 
     Conflict when it has another version by now, InvalidRequest for a document that came with a pack.
     """
@@ -139,7 +140,7 @@ def revise(
         told = _properties(tx, said.description, state)
     patch = Patch(said.title if said.title != before.title else None, told, revision.classification)
     also = [] if said.content == old else [Difference("content", "text", "", f"revised{_where(old, said.content)}")]
-    record = entities.change(principal, tx, record_id, patch, None, now, new_id, also)
+    record = entities.change(principal, tx, record_id, patch, None, now, new_id, also, origin)
     if also:
         stale.mark(tx, record_id, "document_changed", now)
     columns = _columns(said, record.classification, state, now)

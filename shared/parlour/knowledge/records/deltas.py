@@ -56,9 +56,16 @@ def moved(project: str | None) -> Difference:
 
 
 def delta(
-    principal: Principal, kind: Definition, entity: Entity, what: str, now: datetime, classification: int
+    principal: Principal,
+    kind: Definition,
+    entity: Entity,
+    what: str,
+    now: datetime,
+    classification: int,
+    origin: str | None = None,
 ) -> RowDraft:
-    """The row: `[2026-03-02 09:30] Crane hire (Task): state: done (was open), by a member`."""
+    """The row: `[2026-03-02 09:30] Crane hire (Task): state: done (was open), by a member`. `origin`: the call that
+    changed it."""
     when = now.strftime("%Y-%m-%d %H:%M")
     lead = f"[{when}] {entity.name} ({kind.display_name}): "
     content = f"{lead}{what}, by {_WHO[principal.kind]}"
@@ -70,6 +77,7 @@ def delta(
         "key": entity.key,
         "version": entity.version,
         "by": principal.name,
+        **({"origin": origin} if origin else {}),
     }
     return RowDraft("delta", entity.version, entity.name, content, classification, metadata)
 

@@ -38,7 +38,7 @@ from parlour.tenancy import audit
 
 __all__ = [
     "Entity", "EntityKey", "NewEntity", "Page", "Patch", "Ref", "browse", "change", "create", "delete", "find_entities",
-    "hold", "read", "read_many",
+    "hold", "read", "read_many", "was_changed",
 ]  # fmt: skip
 
 MOST = 100
@@ -106,11 +106,13 @@ def change(
     now: datetime,
     new_id: NewId,
     also: Sequence[Difference] = (),
+    origin: str | None = None,
 ) -> Entity:
     """Give a record its next version; a patch that changes nothing gives it as it is.
 
     `version`: the one that the caller has read; Conflict when the record is at another by now. None does not ask.
-    `also`: what changed with it that is kept elsewhere, such as a document's text.
+    `also`: what changed with it that is kept elsewhere, such as a document's text. `origin`: the call that changes it,
+    of which `was_changed` tells afterwards.
     Otherwise the errors of `create`.
     """
     before = hold(principal, tx, ref, version)
@@ -135,7 +137,7 @@ def change(
     store.change_record(
         tx, after, moved=moved, project_id=project.id if project else None, by=principal.name, now=now
     )  # fmt: skip
-    trail.changed(principal, tx, kind, before, after, found, project if moved else None, now, new_id)
+    trail.changed(principal, tx, kind, before, after, found, project if moved else None, now, new_id, origin)
     log.info("record_changed", principal=principal.name, entity_id=after.id, version=after.version)
     return read(principal, tx, after.id)
 
@@ -160,6 +162,11 @@ def hold(principal: Principal, tx: Transaction, ref: Ref, version: int | None) -
             " read it again and repeat the change"
         )
     return entity
+
+
+def was_changed(tx: Transaction, record_id: UUID, origin: str) -> bool:
+    """Whether that call has changed the record before; nobody can tell of a kind that is not searched."""
+    return store.was_changed(tx, record_id, origin)
 
 
 def browse(

@@ -202,6 +202,11 @@ INSERT INTO context_rows (tenant_id, id, entity_id, other_id, kind, ordinal, tit
 VALUES (current_tenant(), %(id)s, %(entity_id)s, %(other_id)s, 'delta', %(ordinal)s, %(title)s, %(content)s,
         %(content_hash)s, %(classification)s, %(metadata)s, true, %(now)s);
 
+-- name: was_changed
+-- Whether a call has changed a record already.
+SELECT EXISTS (SELECT FROM context_rows
+                WHERE entity_id = %(id)s AND kind = 'delta' AND metadata->>'origin' = %(origin)s) AS was;
+
 -- name: drop_descriptions
 -- Records of a kind that is not to be searched lose what they were found by.
 DELETE FROM context_rows WHERE entity_id = ANY(%(ids)s) AND kind IN ('snapshot', 'delta');

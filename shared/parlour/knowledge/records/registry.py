@@ -24,7 +24,7 @@ def definitions(tx: Transaction) -> dict[str, Definition]:
 
 def definition(tx: Transaction, key: str) -> Definition:
     """One kind; InvalidRequest when there is none of that key, with the one that is spelt like it."""
-    if found := store.entity_type(tx, key[:100].replace("\0", "")) or KINDS.get(key):
+    if found := store.entity_type(tx, key[:100].replace("\0", "").encode(errors="ignore").decode()) or KINDS.get(key):
         return found
     kinds = definitions(tx)
     raise InvalidRequest(f"type: there is no kind '{shown(key)}'{meant(key, kinds)} (there are: {listed(kinds, 30)})")

@@ -160,6 +160,10 @@ def add_delta(
     tx.run(SQL["add_delta"], **row)
 
 
+def was_changed(tx: Transaction, record_id: UUID, origin: str) -> bool:
+    return bool(tx.value(SQL["was_changed"], id=record_id, origin=origin))
+
+
 def drop_descriptions(tx: Transaction, ids: Sequence[UUID]) -> None:
     tx.run(SQL["drop_descriptions"], ids=list(ids))
 

@@ -34,8 +34,9 @@ def changed(
     project: Entity | None,
     now: datetime,
     new_id: NewId,
+    origin: str | None = None,
 ) -> None:
-    """The record is at its next version; `project`: the one that it came to with it.
+    """The record is at its next version; `project`: the one that it came to with it; `origin`: the call that did it.
 
     Its Pulse is stale when one of the tracked properties changed, or any, when its kind names none. What was said of
     the record while it was more open than it is now is closed with it; what was closed stays closed.
@@ -43,7 +44,7 @@ def changed(
     _describe(tx, kind, after, now, new_id)
     level = max(before.classification, project.classification if project else 0)
     other_id = project.id if project else None
-    _tell(principal, tx, kind, after, deltas.told(found), now, new_id, level=level, other_id=other_id)
+    _tell(principal, tx, kind, after, deltas.told(found), now, new_id, level=level, other_id=other_id, origin=origin)
     store.close_rows(tx, after.id, after.classification)
     store.follow_record(tx, after.id, after.name, after.classification, now)
     if _matters(kind, found):
@@ -87,11 +88,12 @@ def _tell(
     *,
     level: int = 0,
     other_id: UUID | None = None,
+    origin: str | None = None,
 ) -> None:
     """One row, no more open than `level`; none for a kind that is not searched."""
     if not kind.settings.context:
         return
-    row = deltas.delta(principal, kind, entity, what, now, max(level, entity.classification))
+    row = deltas.delta(principal, kind, entity, what, now, max(level, entity.classification), origin)
     store.add_delta(tx, new_id(now), entity.id, row, other_id, now)
     pending.mark(tx, principal.tenant_id, now)
 

@@ -1,8 +1,9 @@
 """Every tool that this room gives to models: what they are told of each, and what is behind it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from uuid import UUID
 
+from parlour.infra.errors import Misconfigured, ProviderRejected
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database
 from parlour.infra.queues import Delays
@@ -55,6 +56,26 @@ def _as_embedded(make: Callable[[Embedder], Builtin], embedder_of: EmbedderOf) -
     """A tool that embeds its question, as its tenant's rows are embedded."""
 
     def run(context: ToolContext, arguments: JsonObject) -> JsonObject:
-        return make(embedder_of(context.database, context.principal.tenant_id))(context, arguments)
+        return make(_embedder(embedder_of, context))(context, arguments)
 
     return run
+
+
+def _embedder(embedder_of: EmbedderOf, context: ToolContext) -> Embedder:
+    try:
+        return embedder_of(context.database, context.principal.tenant_id)
+    except Misconfigured as problem:
+        return _Unnamed(str(problem))
+
+
+class _Unnamed:
+    """In place of a model that the deployment names no more: lists and texts need none, and words find without it."""
+
+    model = ""
+    dimensions = 0
+
+    def __init__(self, problem: str) -> None:
+        self._problem = problem
+
+    def embed(self, _texts: Sequence[str], /) -> list[list[float]]:
+        raise ProviderRejected(self._problem)

@@ -168,20 +168,24 @@ def _tie(context: ToolContext, tx: Transaction, made: _Made, at: int, targets: I
 
 
 def _change(context: ToolContext, tx: Transaction, handle: str, patch: Patch, text: str) -> tuple[Entity, Entity]:
-    """A record before and after a change."""
+    """A record before and after a change; one that this call has made already, and somebody else may have undone
+    since, is not made again."""
     principal, now, new_id = context.principal, context.now, context.new_id
-    (before,) = find(principal, tx, [handle], "entity")
+    (found,) = find(principal, tx, [handle], "entity")
+    before, origin = entities.hold(principal, tx, found.id, None), _origin(context, 0)
     if before.type != written.KIND and text:
         raise InvalidArguments(f"text: only a document has one, and {handle} is none; use properties")
+    if origin and entities.was_changed(tx, before.id, origin):
+        return before, before
     rest = patch
     if before.type == written.KIND:
         description, state = (_said(patch.properties, name) for name in _DOCUMENT_FIELDS)
         revision = written.Revision(title=patch.name, description=description, content=text or None, state=state)
-        written.revise(principal, tx, handle, revision, None, now, new_id, context.team_id)
+        written.revise(principal, tx, handle, revision, None, now, new_id, context.team_id, origin)
         others = {name: value for name, value in patch.properties.items() if name not in _DOCUMENT_FIELDS}
         rest = Patch(properties=others)
     if rest.name or rest.properties:
-        return before, entities.change(principal, tx, before.id, rest, None, now, new_id)
+        return before, entities.change(principal, tx, before.id, rest, None, now, new_id, origin=origin)
     return before, entities.read(principal, tx, before.id)
 
 
