@@ -4,19 +4,22 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
+from uuid import UUID
 
 import pytest
 
-from parlour.infra.errors import DatabaseUnavailable, ProviderRejected, ProviderUnavailable
+from parlour.infra.errors import DatabaseUnavailable, Misconfigured, ProviderRejected, ProviderUnavailable
 from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database
 from parlour.knowledge.documents.documents import DocumentDraft
 from parlour.knowledge.index.embed import Embedder
+from parlour.knowledge.tools import kit
 from parlour.knowledge.tools.search_knowledge import SEARCH_KNOWLEDGE, search_knowledge
 from parlour.tools.endpoints import PythonEndpoint
 from parlour.tools.result import ToolResult
 from parlour.tools.run import ToolContext, run_tool
+from tests.desk import Delayed
 from tests.integration.knowledge.conftest import LEASE, Library
 
 REPORT = DocumentDraft(
@@ -103,6 +106,21 @@ def test_without_embeddings_words_still_find(
     library.put(REPORT)
     found = documents(call(library, {"query": "Why did the crane stand still?"}, Broken(error)))
     assert [entry["contents"] for entry in found] == ["The crane stood still for two days."]
+    assert "embedding_unavailable" in caplog.messages
+
+
+def test_without_the_tenants_model_words_still_find(library: Library, caplog: pytest.LogCaptureFixture) -> None:
+    def unnamed(database: Database, tenant_id: UUID) -> Embedder:
+        raise Misconfigured
+
+    library.put(REPORT)
+    tools = kit.builtins(unnamed, Delayed())
+    query: JsonObject = {"query": "Why did the crane stand still?"}
+    context = ToolContext(
+        library.principal, library.database, library.session_id, uuid7(library.now), library.now, uuid7, LEASE
+    )
+    found = run_tool(context, SEARCH_KNOWLEDGE, query, {"python": PythonEndpoint(tools)})
+    assert [entry["contents"] for entry in documents(found)] == ["The crane stood still for two days."]
     assert "embedding_unavailable" in caplog.messages
 
 
