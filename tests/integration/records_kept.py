@@ -20,7 +20,8 @@ def records_kept(desk: Desk) -> None:
         assert not edges.link(admin, tx, finding.id, "risk/R-03", "answers", now, uuid7, "day-2").is_new
         assert entities.browse(admin, tx, type="finding", where={"severity": "high"}, text="guard").entities
         change = Patch(properties={"severity": "low"}, classification=1)
-        assert entities.change(admin, tx, "finding/F-1", change, 1, now, uuid7).version == 2
+        assert entities.change(admin, tx, "finding/F-1", change, 1, now, uuid7, origin="day-3").version == 2
+        assert entities.was_changed(tx, finding.id, "day-3")
         assert "finding" in registry.definitions(tx)
         edges.unlink(admin, tx, finding.id, "risk/R-03", "answers", now, uuid7)
         entities.delete(admin, tx, "finding/F-1", 2, now, uuid7)
