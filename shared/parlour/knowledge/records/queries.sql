@@ -203,9 +203,10 @@ VALUES (current_tenant(), %(id)s, %(entity_id)s, %(other_id)s, 'delta', %(ordina
         %(content_hash)s, %(classification)s, %(metadata)s, true, %(now)s);
 
 -- name: was_changed
--- Whether a call has changed a record already.
-SELECT EXISTS (SELECT FROM context_rows
-                WHERE entity_id = %(id)s AND kind = 'delta' AND metadata->>'origin' = %(origin)s) AS was;
+-- The row that says what a call has changed of a record, if it has.
+SELECT id FROM context_rows
+ WHERE entity_id = %(id)s AND kind = 'delta' AND metadata->>'origin' = %(origin)s
+ LIMIT 1;
 
 -- name: drop_descriptions
 -- Records of a kind that is not to be searched lose what they were found by.

@@ -161,7 +161,7 @@ def add_delta(
 
 
 def was_changed(tx: Transaction, record_id: UUID, origin: str) -> bool:
-    return bool(tx.value(SQL["was_changed"], id=record_id, origin=origin))
+    return tx.value(SQL["was_changed"], id=record_id, origin=origin) is not None
 
 
 def drop_descriptions(tx: Transaction, ids: Sequence[UUID]) -> None:
