@@ -125,7 +125,9 @@ WITH speakers AS (
      ORDER BY score DESC, id
      LIMIT %(depth)s
 )
-SELECT r.id AS row_id, r.document_id, e.id AS entity_id, r.kind, r.title, r.content, r.metadata, m.score,
+SELECT r.id AS row_id, r.document_id, e.id AS entity_id, r.kind, r.title, r.content, r.metadata,
+       -- A row that was written just now has no vector yet: its place by meaning is taken to be the one by words.
+       m.score * CASE WHEN r.pending AND %(vector)s::vector IS NOT NULL THEN 1 + 1 / %(wording)s ELSE 1 END AS score,
        t.key AS entity_type, e.key AS entity_key, e.name AS entity_name, d.key AS document_key, r.file_id, r.session_id,
        r.message_id, r.classification, r.created_at, COALESCE(w.turn, r.ordinal) AS place
   FROM merged m
@@ -135,7 +137,7 @@ SELECT r.id AS row_id, r.document_id, e.id AS entity_id, r.kind, r.title, r.cont
   LEFT JOIN entity_types t ON t.id = e.type_id
   LEFT JOIN documents d ON d.id = r.document_id
  WHERE d.deleted_at IS NULL AND NOT EXISTS (SELECT FROM entities x WHERE x.id = r.entity_id AND x.deleted_at IS NOT NULL)
- ORDER BY m.score DESC, r.id;
+ ORDER BY score DESC, r.id;
 
 -- name: hold_session
 -- Take the session's row, so that its numbers are given out one caller at a time; its lease token comes with it.
