@@ -14,7 +14,7 @@ def test_dead_letters_are_counted_without_naming_a_tenant(client: TestClient, qu
     answer = client.get("/v1/operations/dead-letters", headers=OPERATED)
     assert answer.status_code == 200
     assert answer.json()["dead_letters"] == {
-        "intake": 0, "turns-messaging": 0, "turns-web": 0, "tools": 7, "outbox": 0
+        "intake": 0, "turns-messaging": 0, "turns-web": 0, "tools": 7, "outbox": 0, "ingest": 0
     }  # fmt: skip
 
 
