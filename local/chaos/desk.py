@@ -49,7 +49,7 @@ def pack(slug: str, app: str, *, cloud: bool = False, whole: bool = False) -> Pa
         "tenants/northbank/": f"tenants/{slug}/",
         "site.northbank": f"site.{slug}",
         "ParlourDemo": "Chaos" if cloud else app,
-        "tools: [": "tools: [order_survey, ",
+        "\ntools:\n": "\ntools:\n  - order_survey\n",
     }
     for before, after in mine.items():
         files = {name: text.replace(before, after) for name, text in files.items()}

@@ -264,7 +264,8 @@ def _environment(
 ) -> dict[str, str]:
     """What the template gives its functions: one environment for all of them."""
     s3 = emulator.client("s3", endpoint)
-    s3.create_bucket(Bucket="chaos-media")
+    for bucket in ("chaos-media", "chaos-files"):
+        s3.create_bucket(Bucket=bucket)
     return {
         **plain_environment(),
         **emulator.environment(endpoint),
@@ -273,6 +274,7 @@ def _environment(
         "ENVIRONMENT": "chaos",
         "TZ": "UTC",
         "MEDIA_BUCKET": "chaos-media",
+        "FILES_BUCKET": "chaos-files",
         "GUPSHUP_BASE_URL": servers.phone,
         "WHATSAPP_BASE_URL": servers.phone,
         "ANTHROPIC_BASE_URL": model.url,
