@@ -19,7 +19,7 @@ import argparse
 import itertools
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,6 +32,7 @@ from bench.corpora import read_lines
 from local import scratch
 from local.database import Cluster
 from local.embeddings import MiniLmEmbedder
+from parlour.infra import vector_indexes
 from parlour.infra.postgres import Database
 from parlour.infra.queries import Query
 from parlour.knowledge.index.rows import literal
@@ -43,6 +44,9 @@ MOST = DEPTH
 TENANTS = 200
 _SPACE = "bench@384"
 _CENTRES, _REAL = 1_000, 20_000
+_AT_ONCE = 50_000
+_LONGEST = 600
+"""Characters of a real text that are embedded."""
 _SYNTHETIC_SEED = 4
 _ABOVE = 3
 """The level of every fourth row of a tenant; the reader sees public ones."""
@@ -64,7 +68,7 @@ def main() -> None:
     parser.add_argument("--sizes", default="1000,10000,20000,100000")
     parser.add_argument("--tenants", default=f"1,{TENANTS}", help="over how many tenants each size is spread")
     parser.add_argument("--large", action="store_true", help="a million rows too")
-    parser.add_argument("--corpus", type=Path, help="real texts: a corpus of bench.retrieval")
+    parser.add_argument("--corpus", type=Path, nargs="+", help="real texts: corpora of bench.retrieval")
     chosen = parser.parse_args()
     sizes = [int(size) for size in chosen.sizes.split(",")] + [1_000_000] * chosen.large
     real = embedded(chosen.corpus) if chosen.corpus else None
@@ -82,10 +86,11 @@ def measured(cluster: Cluster, points: Points, tenants: int) -> dict[str, report
     """Fill a new database with the points, ask of one tenant, compare."""
     database = scratch.opened(cluster)
     names = [uuid.UUID(int=number + 1) for number in range(tenants)]
+    mine = points[0::tenants]
     with cluster.superuser("scratch") as owner:
         _fill(owner, points, names)
-        built = _index(owner)
-    mine = points[0::tenants]
+        built = _index(owner) if len(mine) > FEW else 0.0
+        owner.execute("VACUUM ANALYZE embeddings, context_rows")
     visible = mine[np.arange(len(mine)) % 4 != 3]
     questions = _moved(mine[np.linspace(0, len(mine) - 1, QUESTIONS).astype(int)])
     recalls, counts, milliseconds = [], [], []
@@ -110,9 +115,10 @@ def measured(cluster: Cluster, points: Points, tenants: int) -> dict[str, report
     }
 
 
-def embedded(corpus: Path) -> Points:
-    """The vectors of the corpus, up to as many as the largest real size."""
-    texts = [line["text"][:600] for line in itertools.islice(read_lines(corpus), _REAL)]
+def embedded(corpora: Sequence[Path]) -> Points:
+    """The vectors of the different texts of the corpora, up to as many as the largest real size."""
+    lines = itertools.chain.from_iterable(map(read_lines, corpora))
+    texts = list(itertools.islice(dict.fromkeys(line["text"][:_LONGEST] for line in lines), _REAL))
     return np.array(MiniLmEmbedder(threads=2).embed(texts), dtype=np.float32)
 
 
@@ -133,7 +139,7 @@ def synthetic(size: int) -> Points:
     return np.concatenate(parts)
 
 
-def _steps(size: int, step: int = 50_000) -> Iterator[int]:
+def _steps(size: int, step: int = _AT_ONCE) -> Iterator[int]:
     for begin in range(0, size, step):
         yield min(step, size - begin)
 
@@ -154,32 +160,46 @@ def _ask(database: Database, tenant: uuid.UUID, question: Points) -> list[Neares
 
 
 def _fill(owner: psycopg.Connection[tuple[object, ...]], points: Points, tenants: list[uuid.UUID]) -> None:
-    """Rows one by one to the tenants in turn; every fourth is above the reader."""
+    """Rows one by one to the tenants in turn; every fourth of a tenant is above the reader."""
     owner.cursor().executemany(_TENANT, [(name, f"tenant-{number}") for number, name in enumerate(tenants)])
-    owned = [(tenants[number % len(tenants)], uuid.UUID(int=10**9 + number)) for number in range(len(points))]
     with owner.cursor() as cursor:
-        with cursor.copy(_COPY_ROWS) as copy:
-            for number, (tenant, row_id) in enumerate(owned):
-                level = _ABOVE if number // len(tenants) % 4 == 3 else 0
-                copy.write_row((tenant, row_id, "snapshot", "Row", "A row.", "-", level, "2026-01-01T00:00:00Z"))
-        with cursor.copy(_COPY_VECTORS) as copy:
-            for (tenant, row_id), point in zip(owned, points, strict=True):
-                copy.write_row((tenant, row_id, _SPACE, literal(point.tolist())))
-    owner.commit()
+        for first in range(0, len(points), _AT_ONCE):
+            part = points[first : first + _AT_ONCE]
+            owned = [(tenants[at % len(tenants)], at) for at in range(first, first + len(part))]
+            with cursor.copy(_COPY_ROWS) as copy:
+                for tenant, at in owned:
+                    level = _ABOVE if at // len(tenants) % 4 == 3 else 0
+                    copy.write_row(
+                        (tenant, _row_id(at), "snapshot", "Row", "A row.", "-", level, "2026-01-01T00:00:00Z")
+                    )
+            with cursor.copy(_COPY_VECTORS) as copy:
+                copy.write(_BINARY_HEAD + _vectors_as_copied(owned, part) + _BINARY_END)
+
+
+def _row_id(at: int) -> uuid.UUID:
+    return uuid.UUID(int=10**9 + at)
+
+
+def _vectors_as_copied(owned: Sequence[tuple[uuid.UUID, int]], points: Points) -> bytes:
+    """PostgreSQL's binary form of the rows: a million vectors written as text take ten minutes."""
+    space = _SPACE.encode()
+    shape = [("fields", ">i2"), ("tenant_size", ">i4"), ("tenant", "S16"), ("row_size", ">i4"), ("row", "S16")]
+    shape += [("space_size", ">i4"), ("space", f"S{len(space)}"), ("vector_size", ">i4")]
+    copied = np.zeros(len(points), [*shape, ("dimensions", ">i2"), ("unused", ">i2"), ("vector", ">f4", 384)])
+    copied["fields"], copied["space_size"], copied["space"] = 4, len(space), space
+    copied["tenant_size"], copied["row_size"], copied["vector_size"] = 16, 16, 4 + 4 * 384
+    copied["tenant"] = [tenant.bytes for tenant, _ in owned]
+    copied["row"] = [_row_id(at).bytes for _, at in owned]
+    copied["dimensions"], copied["vector"] = 384, points
+    return copied.tobytes()
 
 
 def _index(owner: psycopg.Connection[tuple[object, ...]]) -> float:
-    """The space's index, as deployments have it; how many seconds it took."""
-    owner.commit()
-    owner.autocommit = True
-    owner.execute("SET maintenance_work_mem = '2GB'")
+    """The space's index, as migrating makes it; how many seconds it took."""
+    owner.execute("SET maintenance_work_mem = '4GB'")
     begun = time.perf_counter()
-    owner.execute(
-        f"CREATE INDEX ON embeddings USING hnsw ((vector::vector(384)) vector_cosine_ops) WHERE model = '{_SPACE}'"
-    )
-    took = time.perf_counter() - begun
-    owner.execute("VACUUM ANALYZE embeddings, context_rows")
-    return took
+    vector_indexes.build(owner, {_SPACE: 384})
+    return time.perf_counter() - begun
 
 
 _NEAREST = Query(
@@ -194,7 +214,8 @@ _TENANT = (
 _COPY_ROWS = (
     "COPY context_rows (tenant_id, id, kind, title, content, content_hash, classification, created_at) FROM STDIN"
 )
-_COPY_VECTORS = "COPY embeddings (tenant_id, row_id, model, vector) FROM STDIN"
+_COPY_VECTORS = "COPY embeddings (tenant_id, row_id, model, vector) FROM STDIN WITH (FORMAT binary)"
+_BINARY_HEAD, _BINARY_END = b"PGCOPY\n\xff\r\n\0" + bytes(8), b"\xff\xff"
 
 if __name__ == "__main__":
     main()

@@ -29,7 +29,7 @@ from pathlib import Path
 from rich.progress import Progress
 
 from bench import report
-from bench.corpora import Line, read_lines
+from bench.lines import BadLine, Question, read_corpus, read_questions
 from bench.shelves import Shelf, fill
 from local import scratch
 from local.embeddings import MiniLmEmbedder
@@ -71,8 +71,11 @@ def main() -> None:
     parser.add_argument("--corpus", type=Path, required=True)
     parser.add_argument("--queries", type=Path, required=True)
     chosen = parser.parse_args()
-    corpus = list(read_lines(chosen.corpus))
-    queries = [query for query in read_lines(chosen.queries) if query["relevant"]]
+    try:
+        corpus = read_corpus(chosen.corpus)
+        questions = read_questions(chosen.queries, corpus)
+    except BadLine as problem:
+        parser.error(str(problem))
     logging.disable(logging.INFO)
     embedder = MiniLmEmbedder(threads=2)
     with scratch.cluster() as cluster, Progress() as progress:
@@ -81,33 +84,33 @@ def main() -> None:
         shelves = fill(database, embedder, corpus, lambda done: progress.update(task, completed=done))
         with cluster.superuser("scratch") as owner:
             owner.execute("VACUUM ANALYZE")
-        task = progress.add_task("Searching", total=len(queries))
+        task = progress.add_task("Searching", total=len(questions))
         measured = Measured()
-        for query in queries:
-            measure(database, embedder, shelves[query["scope"]], query, measured)
+        for question in questions:
+            measure(database, embedder, shelves[question.scope], question, measured)
             progress.advance(task)
     figures = measured.figures()
     _show(figures)
     report.write(chosen.json, figures)
 
 
-def measure(database: Database, embedder: Embedder, shelf: Shelf, query: Line, measured: Measured) -> None:
+def measure(database: Database, embedder: Embedder, shelf: Shelf, question: Question, measured: Measured) -> None:
     """Ask one question, and note how much of what answers it came back."""
     begun = time.perf_counter()
-    short = ask(database, embedder, shelf, query, max(PLACES))
+    short = ask(database, embedder, shelf, question, max(PLACES))
     measured.milliseconds.append((time.perf_counter() - begun) * 1000)
-    wanted = set(map(str, query["relevant"]))
+    wanted = question.relevant
     found = [shelf.line_of(row) for row in short]
     for place, parts in measured.at.items():
         parts.append(len(wanted.intersection(found[:place])) / len(wanted))
-    long = ask(database, embedder, shelf, query, _LONG)
+    long = ask(database, embedder, shelf, question, _LONG)
     for budget, parts in measured.within.items():
         parts.append(len(wanted.intersection(map(shelf.line_of, _fitting(long, budget)))) / len(wanted))
 
 
-def ask(database: Database, embedder: Embedder, shelf: Shelf, query: Line, most: int) -> list[Found]:
+def ask(database: Database, embedder: Embedder, shelf: Shelf, question: Question, most: int) -> list[Found]:
     """The results of a question. A scope with chunks and messages is two searches, one result of each in turn."""
-    text, previous = query["text"], query.get("previous") or []
+    text, previous = question.text, question.previous
     expanded = expand(text, previous)
     vectors = embed_texts(embedder, [expanded, text])
     vector, alone = (Vector(vectors.space, vectors.by_text[words]) for words in (expanded, text))

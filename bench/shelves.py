@@ -5,13 +5,13 @@ that the embedder gives it.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import batched, chain
-from typing import Any
 from uuid import UUID
 
+from bench.lines import Text
 from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database, Transaction
 from parlour.infra.queries import Query
@@ -26,8 +26,6 @@ from parlour.tenancy import roles, tenants
 
 _DOCUMENTS, _MESSAGES, _ROWS = 200, 200, 64
 _TITLE = "Conversation"
-
-type Line = Mapping[str, Any]
 
 
 @dataclass
@@ -45,18 +43,18 @@ class Shelf:
 
 
 def fill(
-    database: Database, embedder: Embedder, lines: Sequence[Line], tell: Callable[[int], None]
+    database: Database, embedder: Embedder, texts: Sequence[Text], tell: Callable[[int], None]
 ) -> dict[str, Shelf]:
-    """Take the lines in, each scope by time and otherwise in the order given; `tell` hears how many are done."""
-    by_scope: dict[str, list[Line]] = defaultdict(list)
-    for line in lines:
-        by_scope[line["scope"]].append(line)
+    """Take the texts in, each scope by time and otherwise in the order given; `tell` hears how many are done."""
+    by_scope: dict[str, list[Text]] = defaultdict(list)
+    for text in texts:
+        by_scope[text.scope].append(text)
     done = 0
     shelves: dict[str, Shelf] = {}
     for number, (scope, own) in enumerate(by_scope.items()):
         shelf = shelves[scope] = _open(database, number)
-        chunks = [line for line in own if line["kind"] == "chunk"]
-        messages = _by_time([line for line in own if line["kind"] == "message"])
+        chunks = [text for text in own if not text.is_message]
+        messages = _by_time([text for text in own if text.is_message])
         for step in chain(
             _documents(database, embedder, shelf, chunks), _messages(database, embedder, shelf, messages)
         ):
@@ -78,11 +76,11 @@ def _open(database: Database, number: int) -> Shelf:
     return Shelf(operator, session_id)
 
 
-def _documents(database: Database, embedder: Embedder, shelf: Shelf, lines: Sequence[Line]) -> Iterator[int]:
-    if lines:
+def _documents(database: Database, embedder: Embedder, shelf: Shelf, texts: Sequence[Text]) -> Iterator[int]:
+    if texts:
         shelf.scopes.append(EVERYWHERE)
-    for batch in batched(lines, _DOCUMENTS, strict=False):
-        drafts = [DocumentDraft(str(line["id"]), line.get("title") or "", line["text"]) for line in batch]
+    for batch in batched(texts, _DOCUMENTS, strict=False):
+        drafts = [DocumentDraft(text.id, text.title, text.text) for text in batch]
         with database.transaction(shelf.principal) as tx:
             plan = prepare_documents(tx, drafts, space(embedder))
         vectors = embed_texts(embedder, plan.texts)
@@ -91,39 +89,41 @@ def _documents(database: Database, embedder: Embedder, shelf: Shelf, lines: Sequ
         yield len(batch)
 
 
-def _messages(database: Database, embedder: Embedder, shelf: Shelf, lines: Sequence[Line]) -> Iterator[int]:
-    if lines:
+def _messages(database: Database, embedder: Embedder, shelf: Shelf, texts: Sequence[Text]) -> Iterator[int]:
+    if texts:
         shelf.scopes.append(Scope(session_id=shelf.session_id))
-    for batch in batched(lines, _MESSAGES, strict=False):
+    for batch in batched(texts, _MESSAGES, strict=False):
         with database.transaction(shelf.principal) as tx:
-            for line in batch:
-                message_id = _say(tx, shelf, line)
-                shelf.lines[message_id] = str(line["id"])
+            _say(tx, shelf, batch)
         while _embed(database, embedder, shelf.principal):
             pass
         yield len(batch)
 
 
-def _say(tx: Transaction, shelf: Shelf, line: Line) -> UUID:
-    """A message and its row, which waits for its vector; without a time of its own it is dated nowhere."""
+def _say(tx: Transaction, shelf: Shelf, texts: Sequence[Text]) -> None:
+    """Messages and their rows, which wait for their vectors; one without a time of its own is dated nowhere, one
+    without words has no row."""
     now = datetime.now(UTC)
-    sent_at = _time(line["sent_at"]) if line.get("sent_at") else None
-    speaker = line.get("speaker") or ""
-    message_id = uuid7(now)
-    tx.run(_MESSAGE, id=message_id, session_id=shelf.session_id, body=line["text"], sent_at=sent_at or now, now=now)
-    said = Said(message_id, shelf.session_id, _TITLE, speaker, line["text"], sent_at or now, 0, is_speech=True)
-    store.add_message_rows(tx, [(uuid7(now), said, spoken_row(line["text"], _TITLE, speaker, sent_at))])
-    return message_id
+    ids = [uuid7(now) for _ in texts]
+    shelf.lines.update(zip(ids, (text.id for text in texts), strict=True))
+    tx.run_many(_MESSAGE, [
+        {"id": key, "session_id": shelf.session_id, "body": text.text, "sent_at": text.sent_at or now, "now": now}
+        for key, text in zip(ids, texts, strict=True)
+    ])  # fmt: skip
+    store.add_message_rows(tx, [
+        (
+            uuid7(now),
+            Said(key, shelf.session_id, _TITLE, text.speaker, text.text, text.sent_at or now, 0, is_speech=True),
+            spoken_row(text.text.strip(), _TITLE, text.speaker, text.sent_at),
+        )
+        for key, text in zip(ids, texts, strict=True)
+        if text.text.strip()
+    ])  # fmt: skip
 
 
-def _by_time(lines: Sequence[Line]) -> Sequence[Line]:
-    dated = all(line.get("sent_at") for line in lines)
-    return sorted(lines, key=lambda line: _time(line["sent_at"])) if dated else lines
-
-
-def _time(text: str) -> datetime:
-    time = datetime.fromisoformat(text)
-    return time if time.tzinfo else time.replace(tzinfo=UTC)
+def _by_time(texts: Sequence[Text]) -> Sequence[Text]:
+    dated = [(text.sent_at, place, text) for place, text in enumerate(texts) if text.sent_at]
+    return [text for _, _, text in sorted(dated, key=lambda one: one[:2])] if len(dated) == len(texts) else texts
 
 
 def _embed(database: Database, embedder: Embedder, principal: Principal) -> int:
