@@ -169,6 +169,7 @@ def configuration(desk: Desk) -> None:
         (binding, *_) = bindings.list_active(tx)
         assert versions.history(tx, "binding", binding.id)
         assert bindings.by_slug(tx, binding.slug)
+        assert bindings.on_the_web(tx, "site-adviser")
         assert routes.mine(tx)
         routes.release_missing(tx, [route.key for route in routes.mine(tx) if "contracts" not in route.key])
 

@@ -6,10 +6,11 @@ from uuid import UUID
 
 from pydantic import Field, JsonValue, StringConstraints
 
-from parlour.api.schemas import Asked, Clearance, PackText, RecordName, Told
+from parlour.api.schemas import Asked, Clearance, Greeter, PackText, RecordName, Told
 from parlour.knowledge.records.definition import Definition
 from parlour.knowledge.records.entities import Entity
 from parlour.principal import LEVELS
+from parlour.tenancy.persona import Binding
 
 Kind = Annotated[PackText, StringConstraints(min_length=1, max_length=100)]
 Name = Annotated[PackText, StringConstraints(min_length=1, max_length=300)]
@@ -85,7 +86,11 @@ class RecordsPage(Told):
 
 
 class KindShown(Told):
-    """A kind of record: its properties, and how its records are shown."""
+    """A kind of record: its properties, and how its records are shown.
+
+    talk  through which binding one talks about its records to the kind's own `chat_agent`; null when it names none,
+          or none of the agent's bindings is open on the web.
+    """
 
     key: str
     name: str
@@ -97,10 +102,11 @@ class KindShown(Told):
     classification: str
     chat_visibility: str
     chat_agent: str
+    talk: Greeter | None
     version: int
 
     @classmethod
-    def of(cls, kind: Definition) -> "KindShown":
+    def of(cls, kind: Definition, talk: Binding | None) -> "KindShown":
         """As its settings have it."""
         settings = kind.settings
         return cls(
@@ -114,6 +120,7 @@ class KindShown(Told):
             classification=LEVELS[settings.classification],
             chat_visibility=settings.chat_visibility,
             chat_agent=settings.chat_agent,
+            talk=Greeter(slug=talk.slug, name=talk.display_name, greeting=talk.greeting) if talk else None,
             version=kind.version,
         )
 
@@ -133,3 +140,11 @@ class LinkShown(Told):
     target: str
     relation: str
     is_new: bool
+
+
+class RelationShown(Told):
+    """A relation, and how it reads from the two ends of a link."""
+
+    name: str
+    outgoing: str
+    incoming: str

@@ -174,11 +174,15 @@ class SessionOpened(Told):
 
 
 class SessionShown(Told):
-    """A session; `entity` is the record that it is about, if the reader may see it."""
+    """A session; `entity` is the record that it is about, if the reader may see it.
+
+    visibility  who else of the tenant reads it besides its user and the viewers: private, role_gated (editors), shared.
+    """
 
     id: UUID
     channel: str
     title: str
+    visibility: str
     created_at: datetime
     last_active_at: datetime
     entity: RecordNamed | None = None
@@ -250,6 +254,15 @@ class MemberShown(Told):
     clearance: int
     active: bool
     created_at: datetime
+
+
+class CallerShown(Told):
+    """Who is calling: `kind` as principals have it, every role that they hold, the tenant's slug."""
+
+    kind: Literal["user", "member", "key", "operator"]
+    tenant: str
+    roles: list[str]
+    clearance: int
 
 
 class TenantShown(Told):

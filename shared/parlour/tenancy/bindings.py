@@ -19,6 +19,7 @@ __all__ = [
     "by_slug",
     "list_active",
     "load",
+    "on_the_web",
 ]
 
 
@@ -40,3 +41,8 @@ def by_slug(tx: Transaction, slug: str) -> Binding | None:
 def list_active(tx: Transaction) -> list[Binding]:
     """The bindings that are switched on, by slug."""
     return store.active_bindings(tx)
+
+
+def on_the_web(tx: Transaction, agent: str) -> Binding | None:
+    """Through which binding anybody talks to that agent, by its slug, on the web; of several the first by slug."""
+    return next((binding for binding in store.bindings_of_agent(tx, agent) if binding.open_to_visitors), None)

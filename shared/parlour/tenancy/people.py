@@ -9,12 +9,13 @@ from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
 from parlour.tenancy import store
 from parlour.tenancy.labels import readable
-from parlour.tenancy.records import Contact, Session, User
+from parlour.tenancy.records import Contact, Session, User, Visibility
 
 __all__ = [
     "Contact",
     "Session",
     "User",
+    "Visibility",
     "contact",
     "open_session",
     "open_visitor",
@@ -59,17 +60,24 @@ def contact(
 
 
 def open_visitor(
-    tx: Transaction, *, binding_id: UUID, entity_id: UUID | None = None, now: datetime, new_id: NewId
+    tx: Transaction,
+    *,
+    binding_id: UUID,
+    entity_id: UUID | None = None,
+    visibility: Visibility = "private",
+    now: datetime,
+    new_id: NewId,
 ) -> Contact:
     """A new visitor on the web, with a session; its identity's address is the user's id.
 
-    The session is about an entity if one is named. Raises NotFound when the binding is missing or switched off, or
-    the entity is beyond its clearance.
+    The session is about an entity if one is named, and then visible to others as the entity's kind says. Raises
+    NotFound when the binding is missing or switched off, or the entity is beyond its clearance.
     """
     opened = store.open_visitor(
         tx,
         binding_id=binding_id,
         entity_id=entity_id,
+        visibility=visibility,
         user_id=new_id(now),
         identity_id=new_id(now),
         session_id=new_id(now),
@@ -86,6 +94,7 @@ def open_session(
     *,
     binding_id: UUID,
     entity_id: UUID | None = None,
+    visibility: Visibility = "private",
     now: datetime,
     new_id: NewId,
 ) -> Session:
@@ -98,6 +107,7 @@ def open_session(
         user_id=principal.id,
         binding_id=binding_id,
         entity_id=entity_id,
+        visibility=visibility,
         clearance=principal.clearance,
         session_id=new_id(now),
         now=now,
@@ -118,8 +128,8 @@ def session(tx: Transaction, session_id: UUID) -> Session | None:
 
 
 def session_of(principal: Principal, tx: Transaction, session_id: UUID) -> Session:
-    """The session, if the principal may read it: the user it belongs to, a viewer of the tenant whose clearance
-    covers it, or Parlour itself.
+    """The session, if the principal may read it: the user it belongs to, Parlour itself, or whose clearance covers it,
+    a viewer of the tenant, and those of the tenant's own people to whom it was opened (`records.Visibility`).
 
     Raises NotFound otherwise, so that nobody learns which ids exist.
     """
@@ -156,4 +166,11 @@ def principal_of(tx: Transaction, user_id: UUID, binding_id: UUID) -> Principal:
 def _may_read(principal: Principal, found: Session) -> bool:
     if principal.kind == "user":
         return principal.id == found.user_id
-    return principal.kind == "system" or (principal.has("viewer") and found.needs <= principal.clearance)
+    return principal.kind == "system" or (_is_let_in(principal, found) and found.needs <= principal.clearance)
+
+
+def _is_let_in(principal: Principal, found: Session) -> bool:
+    """Whether somebody of the tenant, no user of it, meets the session; viewers read what an operator sees: all."""
+    if found.visibility == "shared" or principal.has("viewer"):
+        return True
+    return found.visibility == "role_gated" and principal.has("editor")

@@ -67,6 +67,13 @@ SELECT id, slug, display_name, human_id, team_id, agent_id, door, channels, clea
 SELECT id, slug, display_name, human_id, team_id, agent_id, door, channels, clearance, greeting, is_active, version
   FROM bindings WHERE is_active ORDER BY slug;
 
+-- name: bindings_of_agent
+-- The bindings that are switched on and put this agent, by its slug, to work.
+SELECT b.id, b.slug, b.display_name, b.human_id, b.team_id, b.agent_id, b.door, b.channels, b.clearance, b.greeting,
+       b.is_active, b.version
+  FROM bindings b JOIN agents a ON a.tenant_id = b.tenant_id AND a.id = b.agent_id
+ WHERE b.is_active AND a.slug = %(agent)s ORDER BY b.slug;
+
 -- name: contact
 -- Who writes from this number (or under this id, when they hide it), and their main session with the binding; what is missing is made. Every step is
 -- an upsert that hands back the row that won, so two first messages at once end in one user and one session.
@@ -110,22 +117,23 @@ WITH door AS (
     SELECT current_tenant(), %(identity_id)s, id, 'web', id::text, %(now)s FROM person
     RETURNING user_id
 )
-INSERT INTO sessions (tenant_id, id, user_id, binding_id, entity_id, channel, created_at, last_active_at)
-SELECT current_tenant(), %(session_id)s, identity.user_id, door.id, %(entity_id)s::uuid, 'web', %(now)s, %(now)s
+INSERT INTO sessions (tenant_id, id, user_id, binding_id, entity_id, visibility, channel, created_at, last_active_at)
+SELECT current_tenant(), %(session_id)s, identity.user_id, door.id, %(entity_id)s::uuid, %(visibility)s, 'web', %(now)s,
+       %(now)s
   FROM identity, door
 RETURNING user_id, id AS session_id, true AS is_new;
 
 -- name: open_session
 -- A further session of a user on the web; no row comes back when the binding, the user or the entity is missing
 -- or out of reach.
-INSERT INTO sessions (tenant_id, id, user_id, binding_id, entity_id, channel, created_at, last_active_at)
-SELECT current_tenant(), %(session_id)s, u.id, b.id, %(entity_id)s::uuid, 'web', %(now)s, %(now)s
+INSERT INTO sessions (tenant_id, id, user_id, binding_id, entity_id, visibility, channel, created_at, last_active_at)
+SELECT current_tenant(), %(session_id)s, u.id, b.id, %(entity_id)s::uuid, %(visibility)s, 'web', %(now)s, %(now)s
   FROM users u CROSS JOIN bindings b
  WHERE u.id = %(user_id)s AND b.id = %(binding_id)s AND b.is_active
    AND (%(entity_id)s::uuid IS NULL
         OR EXISTS (SELECT FROM entities e
                     WHERE e.id = %(entity_id)s::uuid AND e.classification <= %(clearance)s AND e.deleted_at IS NULL))
-RETURNING id, user_id, binding_id, entity_id, channel, title, is_main, created_at, last_active_at,
+RETURNING id, user_id, binding_id, entity_id, visibility, channel, title, is_main, created_at, last_active_at,
           (SELECT GREATEST(b.clearance, u.clearance) FROM users u CROSS JOIN bindings b
             WHERE u.id = %(user_id)s AND b.id = %(binding_id)s) AS needs;
 
@@ -135,8 +143,8 @@ SELECT id, phone, display_name, locale, clearance, created_at FROM users WHERE i
 
 -- name: session
 -- One session, and what clearance others need to read it: it may hold whatever its user may see.
-SELECT s.id, s.user_id, s.binding_id, s.entity_id, s.channel, s.title, s.is_main, s.created_at, s.last_active_at,
-       GREATEST(b.clearance, u.clearance) AS needs
+SELECT s.id, s.user_id, s.binding_id, s.entity_id, s.visibility, s.channel, s.title, s.is_main, s.created_at,
+       s.last_active_at, GREATEST(b.clearance, u.clearance) AS needs
   FROM sessions s
   JOIN bindings b ON b.tenant_id = s.tenant_id AND b.id = s.binding_id
   JOIN users u ON u.tenant_id = s.tenant_id AND u.id = s.user_id
@@ -144,8 +152,8 @@ SELECT s.id, s.user_id, s.binding_id, s.entity_id, s.channel, s.title, s.is_main
 
 -- name: sessions_of_user
 -- A user's sessions, the latest first.
-SELECT s.id, s.user_id, s.binding_id, s.entity_id, s.channel, s.title, s.is_main, s.created_at, s.last_active_at,
-       GREATEST(b.clearance, u.clearance) AS needs
+SELECT s.id, s.user_id, s.binding_id, s.entity_id, s.visibility, s.channel, s.title, s.is_main, s.created_at,
+       s.last_active_at, GREATEST(b.clearance, u.clearance) AS needs
   FROM sessions s
   JOIN bindings b ON b.tenant_id = s.tenant_id AND b.id = s.binding_id
   JOIN users u ON u.tenant_id = s.tenant_id AND u.id = s.user_id

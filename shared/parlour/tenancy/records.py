@@ -10,6 +10,10 @@ from parlour.infra.jsonable import JsonObject
 type Status = Literal["active", "paused", "archived"]
 """active: turns are answered; paused: they get a polite line; archived: closed, only the operator enters."""
 
+type Visibility = Literal["private", "role_gated", "shared"]
+"""Who of a tenant's own people reads a conversation besides its user and the viewers, as far as their clearance goes:
+nobody; editors; every member and key."""
+
 type Tier = Literal["tenant", "human", "team", "agent", "binding", "tool", "entity_type"]
 """What has versions: the three tiers of a persona and the rest of a tenant's configuration."""
 
@@ -53,13 +57,16 @@ class User:
 class Session:
     """A thread between a user and a binding, optionally about one entity.
 
-    needs  the clearance without which nobody but its user reads it: the binding's, or the user's own if that is more.
+    needs       the clearance without which nobody but its user reads it: the binding's, or the user's own if that is
+                more.
+    visibility  of one about a record: what the record's kind said when it was opened; of any other "private".
     """
 
     id: UUID
     user_id: UUID
     binding_id: UUID
     entity_id: UUID | None
+    visibility: Visibility
     channel: str
     title: str
     is_main: bool

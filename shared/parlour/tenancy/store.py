@@ -94,6 +94,10 @@ def binding_by_slug(tx: Transaction, slug: str) -> Binding | None:
     return tx.first(SQL["binding_by_slug"], Binding, slug=slug)
 
 
+def bindings_of_agent(tx: Transaction, agent: str) -> list[Binding]:
+    return tx.all(SQL["bindings_of_agent"], Binding, agent=agent)
+
+
 def active_bindings(tx: Transaction) -> list[Binding]:
     return tx.all(SQL["active_bindings"], Binding)
 

@@ -10,7 +10,7 @@ from parlour.infra.errors import NotFound
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
-from parlour.tenancy import roles
+from parlour.tenancy import people, roles
 from parlour.turns import store
 from parlour.turns.records import Reader, TranscriptRow, TurnRow
 
@@ -58,8 +58,13 @@ def latest(principal: Principal, tx: Transaction, most: int, session_id: UUID | 
 
 
 def transcript(principal: Principal, tx: Transaction, session_id: UUID, most: int) -> list[TranscriptRow]:
-    """The newest messages of a session, oldest first; empty when a user asks for somebody else's."""
-    return store.transcript(tx, session_id, reader(principal), most)[::-1]
+    """The newest messages of a session, oldest first; empty when a user asks for somebody else's.
+
+    Also for those of the tenant's people to whom a conversation was opened: they read what was said, and no more of it.
+    """
+    is_open = not principal.has("viewer") and principal.kind != "user" and people.may_read(principal, tx, session_id)
+    who = Reader(None, principal.clearance) if is_open else reader(principal)
+    return store.transcript(tx, session_id, who, most)[::-1]
 
 
 def reader(principal: Principal) -> Reader:

@@ -14,6 +14,7 @@ from parlour.api.record_shapes import (
     RecordChange,
     RecordShown,
     RecordsPage,
+    RelationShown,
 )
 from parlour.infra.errors import InvalidRequest
 from parlour.infra.postgres import Transaction
@@ -21,6 +22,7 @@ from parlour.knowledge.documents import projects, written
 from parlour.knowledge.records import edges, entities, registry
 from parlour.knowledge.records.entities import Entity, NewEntity, Patch, Ref
 from parlour.knowledge.records.record import PROJECT
+from parlour.tenancy import bindings
 
 router = APIRouter(prefix="/v1", tags=["entities"])
 
@@ -38,7 +40,18 @@ Version = Annotated[int | None, Query(ge=1, description="the version that was re
 def list_kinds(caller: Reader) -> dict[str, list[KindShown]]:
     """Every kind of record that the tenant has, its own and everybody's."""
     with caller.transaction() as tx:
-        return {"types": [KindShown.of(kind) for kind in registry.definitions(tx).values()]}
+        kinds = [*registry.definitions(tx).values()]
+        agents = {kind.settings.chat_agent for kind in kinds} - {""}
+        talks = {agent: bindings.on_the_web(tx, agent) for agent in sorted(agents)}
+    return {"types": [KindShown.of(kind, talks.get(kind.settings.chat_agent)) for kind in kinds]}
+
+
+@router.get("/relations")
+def list_relations(caller: Reader) -> dict[str, list[RelationShown]]:
+    """Every relation that a link can have: the catalogue's, then those that the tenant's links have besides."""
+    with caller.transaction() as tx:
+        known = edges.relations_known(caller.principal, tx)
+    return {"relations": [RelationShown.model_validate(relation) for relation in known]}
 
 
 @router.post("/entities", status_code=201)

@@ -5,13 +5,22 @@ from uuid import UUID
 
 from fastapi import APIRouter, Query
 
-from parlour.api.access import Admin, Viewer
-from parlour.api.schemas import KeyCreated, KeyShown, MemberChange, MemberShown, NewKey, NewMember
+from parlour.api.access import Admin, AnyCaller, Viewer
+from parlour.api.schemas import CallerShown, KeyCreated, KeyShown, MemberChange, MemberShown, NewKey, NewMember
 from parlour.infra.jsonable import JsonObject
-from parlour.tenancy import audit, keys, members
+from parlour.tenancy import audit, keys, members, roles
 from parlour.tenancy.audit import Entry
 
 router = APIRouter(prefix="/v1", tags=["people"])
+
+
+@router.get("/me")
+def show_me(caller: AnyCaller) -> CallerShown:
+    """Whom the credentials are good for, and what they may do: what a page offers, it offers by this."""
+    who = caller.principal
+    held = [role for role in sorted(roles.ROLES) if who.has(role)]
+    tenant = caller.signed_in.tenant.slug
+    return CallerShown.model_validate({"kind": who.kind, "tenant": tenant, "roles": held, "clearance": who.clearance})
 
 
 @router.post("/keys", status_code=201)

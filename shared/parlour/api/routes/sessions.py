@@ -26,6 +26,7 @@ from parlour.api.stream import Event, Tail
 from parlour.infra.errors import Forbidden, NotFound
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database, Transaction
+from parlour.knowledge.records import registry
 from parlour.knowledge.records.entities import Entity, read, read_many
 from parlour.principal import Principal
 from parlour.tenancy import bindings, people, routes, tenants
@@ -56,7 +57,7 @@ def open_session(wanted: OpenSession, services: AnyServices, given: GivenCredent
             binding = _open_binding(tx, named)
             visitor = _visitor(known, tenant_id)
             about = _about(tx, tenant_id, visitor, binding, wanted.entity) if wanted.entity else None
-            user_id, session_id = _begun(services, tx, visitor, binding.id, about.id if about else None, now)
+            user_id, session_id = _begun(services, tx, visitor, binding.id, about, now)
     token = services.sign_in.issue(Visitor(tenant_id, user_id, binding.id, session_id), now)
     greeter = Greeter(slug=binding.slug, name=binding.display_name, greeting=binding.greeting)
     return SessionOpened(
@@ -73,8 +74,8 @@ def read_session(session_id: UUID, caller: AnyCaller) -> SessionShown:
         found = people.session_of(caller.principal, tx, session_id)
         about = read_many(caller.principal, tx, [found.entity_id]) if found.entity_id else []
     return SessionShown(
-        id=found.id, channel=found.channel, title=found.title, created_at=found.created_at,
-        last_active_at=found.last_active_at, entity=_named(about[0]) if about else None,
+        id=found.id, channel=found.channel, title=found.title, visibility=found.visibility,
+        created_at=found.created_at, last_active_at=found.last_active_at, entity=_named(about[0]) if about else None,
     )  # fmt: skip
 
 
@@ -187,14 +188,19 @@ def _begun(
     tx: Transaction,
     visitor: Principal | None,
     binding_id: UUID,
-    entity_id: UUID | None,
+    about: Entity | None,
     now: datetime,
 ) -> tuple[UUID, UUID]:
     """A user and their new session: a known visitor's, or a new one's."""
-    new_id = services.new_id
+    new_id, entity_id = services.new_id, about.id if about else None
+    seen = registry.definition(tx, about.type).settings.chat_visibility if about else "private"
     if visitor and visitor.id:
         reader = people.principal_of(tx, visitor.id, binding_id)
-        session = people.open_session(reader, tx, binding_id=binding_id, entity_id=entity_id, now=now, new_id=new_id)
+        session = people.open_session(
+            reader, tx, binding_id=binding_id, entity_id=entity_id, visibility=seen, now=now, new_id=new_id
+        )
         return visitor.id, session.id
-    opened = people.open_visitor(tx, binding_id=binding_id, entity_id=entity_id, now=now, new_id=new_id)
+    opened = people.open_visitor(
+        tx, binding_id=binding_id, entity_id=entity_id, visibility=seen, now=now, new_id=new_id
+    )
     return opened.user_id, opened.session_id

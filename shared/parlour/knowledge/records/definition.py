@@ -7,6 +7,7 @@ from uuid import UUID
 from parlour.infra.jsonable import Json, JsonObject
 from parlour.knowledge.records.snapshots import RecordType
 from parlour.principal import LEVELS
+from parlour.tenancy.records import Visibility
 
 DEFAULT_LINK = "/console/#/records/{{type}}/{{key}}"
 _COALESCE_SECONDS = 30
@@ -21,6 +22,8 @@ class Settings:
     children            whether a change of what belongs to a record makes the record's Pulse stale too
     pulse               whether its records have Pulses
     coalesce_seconds    how long changes are gathered before a Pulse is written anew, 10 to 120
+    chat_agent          the agent that talks about its records in the console; "" is whoever is there
+    chat_visibility     who else reads a conversation about one of them, see `tenancy.records.Visibility`
     tracked_properties  which changes make a Pulse stale; none named: every change
     status_properties   whose values are counted for a Pulse
     classification      what a new record has when nobody says
@@ -36,7 +39,7 @@ class Settings:
     coalesce_seconds: int = _COALESCE_SECONDS
     status_properties: tuple[str, ...] = ()
     tracked_properties: tuple[str, ...] = ()
-    chat_visibility: str = "private"
+    chat_visibility: Visibility = "private"
     chat_agent: str = ""
     summary_interval: int = _SUMMARY_INTERVAL
     budget: int | None = None
@@ -59,7 +62,7 @@ class Settings:
             coalesce_seconds=_number(rag, "coalesce_seconds") or _COALESCE_SECONDS,
             status_properties=_names(rag, "status_properties"),
             tracked_properties=_names(rag, "tracked_properties"),
-            chat_visibility=_text(rag, "chat_visibility") or "private",
+            chat_visibility=_visibility(rag),
             chat_agent=_text(rag, "chat_agent"),
             summary_interval=_number(rag, "summary_interval") or _SUMMARY_INTERVAL,
             budget=_number(rag, "budget"),
@@ -118,6 +121,12 @@ def _telling(config: JsonObject) -> tuple[object, ...]:
 def _text(rag: Mapping[str, Json], name: str) -> str:
     value = rag.get(name)
     return value if isinstance(value, str) else ""
+
+
+def _visibility(rag: Mapping[str, Json]) -> Visibility:
+    """What nobody said, or said in words that are none, is private."""
+    said = _text(rag, "chat_visibility")
+    return "shared" if said == "shared" else "role_gated" if said == "role_gated" else "private"
 
 
 def _number(rag: Mapping[str, Json], name: str) -> int | None:

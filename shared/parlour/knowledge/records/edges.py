@@ -17,6 +17,7 @@ from parlour.knowledge.records import registry, relations, store, trail
 from parlour.knowledge.records.changes import Changes
 from parlour.knowledge.records.entities import Entity, EntityKey, Ref, find_entities, read, read_many
 from parlour.knowledge.records.record import shown
+from parlour.knowledge.records.relations import Relation
 from parlour.principal import Principal
 
 
@@ -88,6 +89,12 @@ def unlink(
         raise NotFound(f"{ends[0].handle} has no link '{shown(relation)}' to {ends[1].handle}")
     _tell(principal, tx, ends, relation, "no longer linked", now, new_id)
     log.info("records_unlinked", principal=principal.name, source_id=ends[0].id, target_id=ends[1].id)
+
+
+def relations_known(principal: Principal, tx: Transaction) -> list[Relation]:
+    """The catalogue's relations in their order, then those that the principal meets on the tenant's links besides."""
+    besides = sorted(store.relations_in_use(tx, principal.clearance) - relations.CATALOGUE.keys())
+    return [*relations.CATALOGUE.values(), *map(relations.relation, besides)]
 
 
 def _ends(principal: Principal, tx: Transaction, source: Ref, target: Ref) -> tuple[Entity, Entity]:

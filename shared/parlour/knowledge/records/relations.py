@@ -57,12 +57,16 @@ SAID_BY_THE_WHOLE = sorted(name for name, relation in CATALOGUE.items() if relat
 BETWEEN_EQUALS = sorted(name for name, relation in CATALOGUE.items() if relation.whole == "neither")
 
 
+def relation(name: str) -> Relation:
+    """The catalogue's of that name; one that it does not know reads as it is spelt."""
+    said = name.replace("_", " ")
+    return CATALOGUE.get(name) or Relation(name, said, f"{said} (from there)", "target")
+
+
 def reads(name: str, *, outgoing: bool) -> str:
     """How a relation reads from one of its ends: "belongs to plan" when the catalogue does not know it."""
-    relation = CATALOGUE.get(name)
-    if relation is None:
-        return name.replace("_", " ") if outgoing else f"{name.replace('_', ' ')} (from there)"
-    return relation.outgoing if outgoing else relation.incoming
+    found = relation(name)
+    return found.outgoing if outgoing else found.incoming
 
 
 def check(name: str, known: frozenset[str] = frozenset()) -> str:
