@@ -154,10 +154,14 @@ UPDATE context_rows r
  WHERE (r.tenant_id, r.document_id) = (own.tenant_id, own.id);
 
 -- name: close_rows
--- No row that names a record is more open than the record.
+-- No row that names a record is more open than the record, and no file about it.
+WITH closed AS (
+    UPDATE files SET classification = %(classification)s
+     WHERE entity_id = %(id)s AND classification < %(classification)s
+)
 UPDATE context_rows
    SET classification = %(classification)s
- WHERE (entity_id = %(id)s AND document_id IS NULL AND file_id IS NULL OR other_id = %(id)s)
+ WHERE (entity_id = %(id)s AND document_id IS NULL OR other_id = %(id)s)
    AND classification < %(classification)s;
 
 -- name: delete_record
