@@ -20,6 +20,8 @@ from parlour.infra.jsonable import JsonObject
 
 _OPENING = "retry: 1000\n\n"
 _KEEP_ALIVE = ": still here\n\n"
+_STATE = "entity_patch"
+"""The kind of event that says how a record is stored now."""
 
 
 class Event(Protocol):
@@ -72,7 +74,14 @@ class Tail:
             self.number, self._done = events[-1].number, events[-1].kind == "done"
         else:
             self.finished = self._done
-        return events
+        return coalesced(events)
+
+
+def coalesced(events: Sequence[Event]) -> Sequence[Event]:
+    """Without states of a record that a later event replaces: a reader who fell behind gets the newest one. All else
+    stays, text and results of tools above all."""
+    newest = {event.payload.get("entity_id"): event.number for event in events if event.kind == _STATE}
+    return [event for event in events if event.kind != _STATE or newest[event.payload.get("entity_id")] == event.number]
 
 
 async def paced(tail: Tail, pace: Pace, clock: Callable[[], float] = time.monotonic) -> AsyncIterator[str]:

@@ -167,6 +167,7 @@ def _context[W](
         new_id=services.new_id, fence=call.fence, idempotency_key=call.idempotency_key,
         seconds_left=lambda: seconds_left() - _SECONDS_KEPT, tool_call_id=call.id,
         callback_url=services.callback_url(callback, until, now) if tool.heavy else "", line=Line(),
+        team_id=call.team_id, entity_id=call.entity_id,
     )  # fmt: skip
 
 

@@ -62,9 +62,10 @@ SELECT id, step, call_id, name, arguments, state, heavy, started_at
 SELECT id FROM tool_calls WHERE turn_id = %(turn_id)s AND heavy AND state = 'reserved' ORDER BY step, started_at, id;
 
 -- name: call
--- One call with the conversation it belongs to and for whom that is.
+-- One call with the conversation it belongs to, what that is about and for whom it is.
 SELECT c.id, c.turn_id, s.id AS session_id, c.name, c.arguments, c.writes, c.state, c.idempotency_key, c.result,
-       c.code, c.run_token AS run, c.run_until, c.run_holder, c.cancelled_at, c.started_at, s.user_id,
+       c.code, c.run_token AS run, c.run_until, c.run_holder, c.cancelled_at, c.started_at, s.user_id, s.entity_id,
+       b.team_id,
        COALESCE(u.clearance, b.clearance) AS clearance,
        GREATEST(b.clearance, u.clearance) AS needs, s.lease_token AS fence
   FROM tool_calls c

@@ -70,6 +70,8 @@ class Call:
     run        names this run; whoever writes the outcome says it
     run_holder   which dispatcher was given it: a fresh id for every message that it works on
     user_id, clearance   for whom the conversation is
+    entity_id  the record that it is about, whether or not its user may still see that
+    team_id    the team that answers in it
     needs      the clearance of the binding it was asked for through: whoever has less may not decide on it
     fence      the session's lease token at this moment
     """
@@ -90,6 +92,8 @@ class Call:
     cancelled_at: datetime | None
     started_at: datetime
     user_id: UUID
+    entity_id: UUID | None
+    team_id: UUID
     clearance: int
     needs: int
     fence: int

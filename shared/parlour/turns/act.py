@@ -8,6 +8,8 @@ from uuid import UUID
 from parlour.infra.errors import ModelError
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
+from parlour.knowledge.tools.operations import operations
+from parlour.principal import Principal
 from parlour.tools import calls, effects
 from parlour.tools.arguments import check
 from parlour.tools.calls import WORKING, OpenCall, dispatch_message
@@ -18,6 +20,7 @@ from parlour.tools.run import ToolContext, run_named
 from parlour.turns import store
 from parlour.turns.journal import Call, Journal, RunTools, ToolRequest
 from parlour.turns.load import Loaded
+from parlour.turns.operations import Events, events
 from parlour.turns.running import SECONDS_KEPT, Running
 
 
@@ -86,7 +89,7 @@ def _effect(running: Running, loaded: Loaded, step: int, request: ToolRequest, t
         found = _open(running, step, request, running.services.clock())
         running.feed.write(lambda tx: _reserve(tx, running, found, tool, None, found.started_at))
     context = replace(_context(running, loaded, step, request), tool_call_id=found.id)
-    book = _TurnBook(running, found.id, request.name, context.now)
+    book = _TurnBook(running, loaded.principal, found.id, tool, context.now)
     return effects.perform(context, tool, request.arguments, found.state, running.services.endpoints, book)
 
 
@@ -114,8 +117,9 @@ class _TurnBook:
     """Where a turn writes down the state of an effect: under its lease, so that a worker that was overtaken cannot."""
 
     running: Running
+    principal: Principal
     call_id: UUID
-    name: str
+    tool: Tool
     since: datetime
 
     def begin(self) -> None:
@@ -125,10 +129,20 @@ class _TurnBook:
     def end(self, state: Ended, result: ToolResult) -> None:
         now = self.running.services.clock()
         took = max(0, round((now - self.since).total_seconds() * 1000))
-        self.running.feed.add("tool_result", {"name": self.name, "ok": result.ok})
+        self.running.feed.add("tool_result", {"name": self.tool.name, "ok": result.ok})
+        for kind, payload in self._operations(result) if state == "done" else []:
+            self.running.feed.add(kind, payload)
         self.running.feed.write(
             lambda tx: calls.end(tx, self.call_id, state, result.content, result.code or None, took, now)
         )
+
+    def _operations(self, result: ToolResult) -> Events:
+        """What the call did to records, as it is stored by now. It is told with the call's end: once, also when
+        another worker finds the call done and ends it. Nobody follows a messaging channel."""
+        done = operations(self.tool, result.content) if self.running.lease.channel == "web" else []
+        if not done:
+            return []
+        return self.running.services.database.run(self.principal, lambda tx: events(self.principal, tx, done))
 
 
 def _finished(

@@ -91,6 +91,18 @@ def test_the_tool_acts_for_the_user_with_a_database_of_its_own(yard: Yard) -> No
     assert seen[0].database is not yard.desk.database
 
 
+def test_the_tool_knows_what_the_conversation_is_about_and_which_team_answers(yard: Yard) -> None:
+    seen: list[ToolContext] = []
+    yard.during = seen.append
+    call_id = yard.begin()
+    ((about, team),) = yard.desk.rows(
+        "UPDATE sessions s SET entity_id = e.id FROM entities e, bindings b WHERE e.key = 'NRS' AND b.id = s.binding_id"
+        " RETURNING e.id, b.team_id"
+    )
+    yard.dispatch(call_id)
+    assert (seen[0].entity_id, seen[0].team_id) == (about, team)
+
+
 def test_a_call_whose_worker_died_is_left_alone_until_that_worker_is_given_up(yard: Yard) -> None:
     call_id = yard.begin()
     yard.kill(call_id)

@@ -49,6 +49,15 @@ def test_it_ends_when_nothing_follows_a_turn_that_is_done() -> None:
     assert [line for line in text(tail).splitlines() if line.startswith("id:")] == ["id: 1", "id: 2", "id: 3", "id: 4"]
 
 
+def test_a_reader_who_fell_behind_gets_the_newest_state_of_each_record_and_everything_else() -> None:
+    states: list[JsonObject] = [{"entity_id": "a", "version": 1}, {"entity_id": "b"}, {"entity_id": "a", "version": 2}]
+    first, other, newest = (Happening(at, "entity_patch", state) for at, state in zip((2, 4, 6), states, strict=True))
+    rest = Happening(1), Happening(3, "operation", states[0]), Happening(5, "tool_result"), Happening(7, "done")
+    tail = Tail(looks([rest[0], first, rest[1], other, rest[2], newest, rest[3]], []), 0)
+    assert [event.number for event in tail.look()] == [1, 3, 4, 5, 6, 7]
+    assert tail.number == 7
+
+
 def test_it_asks_for_what_comes_after_the_last_event_it_told() -> None:
     asked: list[int] = []
     batches = looks([Happening(5), Happening(6)], [Happening(7, "done")])

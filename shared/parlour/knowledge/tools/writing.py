@@ -20,6 +20,7 @@ from parlour.knowledge.tools.asked import find, full, nudge, told, word
 from parlour.knowledge.tools.cited import REFERENCES, Sources, shelf
 from parlour.knowledge.tools.compound import Draft
 from parlour.knowledge.tools.definitions import MOST_CREATED
+from parlour.knowledge.tools.operations import DONE_BEFORE
 from parlour.tools.run import Builtin, ToolContext
 
 _CONTAINS = "contains"
@@ -167,16 +168,18 @@ def _tie(context: ToolContext, tx: Transaction, made: _Made, at: int, targets: I
             made.link(edge.source, edge.relation, edge.target)
 
 
-def _change(context: ToolContext, tx: Transaction, handle: str, patch: Patch, text: str) -> tuple[Entity, Entity]:
+def _change(
+    context: ToolContext, tx: Transaction, handle: str, patch: Patch, text: str
+) -> tuple[Entity, Entity | None]:
     """A record before and after a change; one that this call has made already, and somebody else may have undone
-    since, is not made again."""
+    since, is not made again: None."""
     principal, now, new_id = context.principal, context.now, context.new_id
     (found,) = find(principal, tx, [handle], "entity")
     before, origin = entities.hold(principal, tx, found.id, None), _origin(context, 0)
     if before.type != written.KIND and text:
         raise InvalidArguments(f"text: only a document has one, and {handle} is none; use properties")
     if origin and entities.was_changed(tx, before.id, origin):
-        return before, before
+        return before, None
     rest = patch
     if before.type == written.KIND:
         description, state = (_said(patch.properties, name) for name in _DOCUMENT_FIELDS)
@@ -240,8 +243,10 @@ def _level(context: ToolContext, tx: Transaction, kind: str, project: str, sourc
     return max(own, above, sources.classification)
 
 
-def _changed(before: Entity, after: Entity, *, changed_text: bool) -> JsonObject:
+def _changed(before: Entity, after: Entity | None, *, changed_text: bool) -> JsonObject:
     """What a change came to, so that the reply can say it."""
+    if after is None:
+        return {"entity": before.handle, "name": before.name, "version": before.version, "note": DONE_BEFORE}
     names = sorted({**before.properties, **after.properties})
     changed: JsonObject = {
         name: {"was": before.properties.get(name), "is": after.properties.get(name)}

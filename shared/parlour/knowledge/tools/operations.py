@@ -1,0 +1,56 @@
+"""What a call of these tools did to records, for whoever follows the conversation. Pure."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from parlour.infra.jsonable import Json, JsonObject
+from parlour.knowledge.tools.definitions import CREATE_ENTITY, LINK_ENTITIES, UPDATE_ENTITY
+from parlour.tools.definition import Tool
+
+DONE_BEFORE = "This was done before."
+"""What is noted of a change that the same call has made already."""
+
+type Action = Literal["create", "update", "link", "unlink"]
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """Something that was done to the record `handle`; of a link, `relation` and the record `other` that it leads to."""
+
+    action: Action
+    handle: str
+    relation: str = ""
+    other: str = ""
+
+
+def operations(tool: Tool, result: JsonObject) -> list[Operation]:
+    """What a call that went well did, in order; nothing of tools that are not of this room, or that changed nothing."""
+    if tool.endpoint == UPDATE_ENTITY.endpoint:
+        return list(_updated(result))
+    if tool.endpoint in (CREATE_ENTITY.endpoint, LINK_ENTITIES.endpoint):
+        return [*_created(result), *_linked("link", result.get("edges_created")),
+                *_linked("unlink", result.get("edges_removed"))]  # fmt: skip
+    return []
+
+
+def _created(result: JsonObject) -> Iterator[Operation]:
+    for one in _objects(result.get("entities_created")):
+        yield Operation("create", str(one.get("entity")))
+
+
+def _updated(result: JsonObject) -> Iterator[Operation]:
+    if result.get("changed") or "text" in result or result.get("note") == DONE_BEFORE:
+        yield Operation("update", str(result.get("entity")))
+
+
+def _linked(action: Action, edges: Json) -> Iterator[Operation]:
+    for edge in _objects(edges):
+        yield Operation(action, str(edge.get("from")), str(edge.get("relation")), str(edge.get("to")))
+
+
+def _objects(value: Json) -> Iterator[JsonObject]:
+    """The objects of a list; a long result was cut, and says so among them."""
+    for one in value if isinstance(value, list) else []:
+        if isinstance(one, dict):
+            yield one
