@@ -33,6 +33,12 @@ const KINDS = {
       { how: "dismiss", label: "Dismiss", confirm: "The reply is not sent, and this leaves the list.", yes: "Dismiss it" },
     ],
   },
+  failed: {
+    draw: failed,
+    actions: [
+      { path: "v1/attention/failed-sends/{id}/redrive", label: "Send now", confirm: "The reply is sent after all, with new tries. Mend first what was in its way.", yes: "Send it now" },
+    ],
+  },
   turns: {
     path: "turns",
     draw: turn,
@@ -57,8 +63,9 @@ export class Attention {
     byId("attention-refresh").addEventListener("click", () => this.refresh(true));
   }
 
-  /** Somebody signed in: show the button, and look from now on. */
-  start() {
+  /** Somebody signed in: show the button, and look from now on. Only administrators decide. */
+  start({ roles }) {
+    this.decides = roles.includes("admin");
     this.signedIn = true;
     byId("attention-open").hidden = false;
     return this.refresh(true);
@@ -87,7 +94,8 @@ export class Attention {
     this.looking = true;
     if (asked) this.forget();
     try {
-      this.draw(await this.ask("GET", "v1/attention"));
+      const [found, { sends, more }] = await Promise.all([this.ask("GET", "v1/attention"), this.ask("GET", "v1/attention/failed-sends")]);
+      this.draw({ ...found, failed: sends, more: found.more || more });
       notice(byId("attention-notice"), "");
     } catch (error) {
       if (this.open || error.status !== 0) notice(byId("attention-notice"), error.message);
@@ -102,7 +110,9 @@ export class Attention {
     const listed = new Set(Object.keys(KINDS).flatMap((kind) => lists[kind].map(({ id }) => id)));
     for (const [id, card] of this.cards) if (!listed.has(id) && !card.settled && !card.busy) this.cards.delete(id);
     for (const kind of Object.keys(KINDS)) for (const item of lists[kind]) if (!this.cards.has(item.id)) this.cards.set(item.id, new Card(this, kind, item));
-    const cards = [...this.cards.values()].sort((one, other) => Date.parse(one.item.at) - Date.parse(other.item.at));
+    // Nothing waits for a failed reply: those come last, the latest first, as they are given; everything else by age.
+    const rank = ({ failed: late, item: { at } }) => (late ? 1e15 - Date.parse(at) / 1e3 : Date.parse(at));
+    const cards = [...this.cards.values()].sort((one, other) => rank(one) - rank(other));
     const list = byId("attention-list");
     const wanted = [...cards.map(({ element }) => element), cards.length ? null : blank(), found.more ? more() : null].filter(Boolean);
     keep(list, wanted);
@@ -123,11 +133,12 @@ class Card {
   constructor(list, kind, item) {
     this.list = list;
     this.kind = KINDS[kind];
+    this.failed = kind === "failed";
     this.item = item;
     this.settled = false;
     this.busy = false;
     this.foot = h("div", { class: "card-foot" });
-    const actions = this.kind.actions.filter(({ only }) => !only || only === item.state);
+    const actions = list.decides ? this.kind.actions.filter(({ only }) => !only || only === item.state) : [];
     this.actions = actions;
     const see = item.session_id && h("button", { class: "link", type: "button", on: { click: () => list.reveal(item) } }, "Show its turn");
     this.element = h("article", { class: "card", data: { id: item.id } }, ...this.kind.draw(item), see, this.foot);
@@ -137,6 +148,7 @@ class Card {
   offer(problem) {
     this.foot.replaceChildren(
       problem ? h("p", { class: "bad", role: "alert" }, problem) : "",
+      this.list.decides ? "" : h("p", { class: "detail" }, "An administrator of the tenant decides about this."),
       h("div", { class: "buttons" }, ...this.actions.map((action) => h("button", { class: "quiet", type: "button", on: { click: () => this.confirm(action) } }, action.label))));
   }
 
@@ -153,7 +165,7 @@ class Card {
     for (const button of working) button.disabled = true;
     working[0].textContent = "Working…";
     try {
-      const path = action.path ?? `v1/attention/${this.kind.path}/${this.item.id}`;
+      const path = action.path?.replace("{id}", this.item.id) ?? `v1/attention/${this.kind.path}/${this.item.id}`;
       const { message } = await this.list.ask("POST", path, action.how && { how: action.how });
       this.settle(action.told ?? message);
     } catch (error) {
@@ -193,6 +205,15 @@ function send({ state, text, recipient, why, at }) {
   const held = state === "held";
   const sentence = held ? "This reply was held back and waits for your decision." : "Nobody knows whether this reply arrived: look at the provider's side, or ask.";
   return [head(held ? "Reply held" : "Reply in doubt", at), h("p", { class: "happened" }, sentence), h("blockquote", {}, text), h("p", { class: "detail" }, `To ${recipient}`, why ? ` · ${why}` : "")];
+}
+
+function failed({ text, recipient, why, at }) {
+  return [
+    head("Reply not sent", at),
+    h("p", { class: "happened" }, "This reply could not be sent, and is not tried again by itself."),
+    h("blockquote", {}, text),
+    h("p", { class: "detail" }, `To ${recipient}`, why ? ` · ${why}` : ""),
+  ];
 }
 
 function turn({ texts, problem, attempts, binding, at }) {

@@ -24,16 +24,14 @@ export class Chat {
     sendOnEnter(this.say, this.form);
     this.form.addEventListener("submit", (event) => { event.preventDefault(); this.submit(); });
     byId("restart").addEventListener("click", () => this.restart());
-    byId("binding").addEventListener("change", (event) => this.choose(settings.bindings[event.target.selectedIndex]));
+    byId("binding").addEventListener("change", (event) => this.choose(this.settings.bindings[event.target.selectedIndex]));
     this.line = Promise.resolve(); // messages leave one after another, in the order in which they were written
     this.reset();
   }
 
   async start() {
     const { bindings } = this.settings;
-    byId("binding").replaceChildren(...bindings.map((binding) => h("option", {}, binding.name)));
-    byId("picker").hidden = bindings.length < 2;
-    byId("chat-title").classList.toggle("hidden-label", bindings.length > 1);
+    this.offer();
     if (!bindings.length) return this.nobody();
     const kept = remembered();
     const index = Math.max(0, bindings.findIndex((one) => one.tenant === kept?.tenant && one.slug === kept?.slug));
@@ -62,10 +60,31 @@ export class Chat {
     this.choose(this.binding);
   }
 
-  /** A new conversation about a record, {handle, name}; without one, about nothing in particular again. */
-  about(record = null) {
+  /** A new conversation about a record, {handle, name}, with the binding that it asks for; without one, about nothing. */
+  about(record = null, binding = null) {
     this.point(record);
-    if (this.binding) this.restart();
+    if (binding) this.choose(this.known(binding));
+    else if (this.binding) this.restart();
+  }
+
+  /** The binding among those offered; one that is not yet is put there. */
+  known(binding) {
+    const { bindings } = this.settings;
+    const there = bindings.find(({ tenant, slug }) => tenant === binding.tenant && slug === binding.slug);
+    if (!there) {
+      bindings.push({ samples: [], ...binding });
+      this.offer();
+    }
+    this.form.hidden = false;
+    byId("binding").selectedIndex = bindings.indexOf(there ?? bindings.at(-1));
+    return there ?? bindings.at(-1);
+  }
+
+  offer() {
+    const { bindings } = this.settings;
+    byId("binding").replaceChildren(...bindings.map((one) => h("option", {}, one.name)));
+    byId("picker").hidden = bindings.length < 2;
+    byId("chat-title").classList.toggle("hidden-label", bindings.length > 1);
   }
 
   point(record) {

@@ -3,6 +3,7 @@
 import { h } from "./dom.js";
 import { rich } from "./richtext.js";
 import { path } from "./said.js";
+import { writing } from "./writing.js";
 
 /** A project's tree, or a document's text; nothing for other records. */
 export function documents(room, record, asked) {
@@ -12,8 +13,9 @@ export function documents(room, record, asked) {
 
 async function tree(room, project) {
   const { documents: nodes } = await room.ask("GET", `v1/projects/${path(project.handle)}/documents`);
-  if (!nodes.length) return "";
-  return h("section", { class: "panel" }, h("h4", {}, "Documents"), h("ul", { class: "plain tree" }, ...nodes.map(node)));
+  const add = room.may("editor") ? h("p", { class: "buttons" }, h("a", { class: "quiet", href: `#/new?${new URLSearchParams({ type: "document", project: project.handle })}` }, "New document")) : "";
+  if (!nodes.length && !add) return "";
+  return h("section", { class: "panel" }, h("h4", {}, "Documents"), nodes.length ? h("ul", { class: "plain tree" }, ...nodes.map(node)) : h("p", { class: "soft" }, "No documents yet."), add);
 }
 
 function node({ handle, title, description, length, depth, is_context: context }) {
@@ -25,9 +27,20 @@ function node({ handle, title, description, length, depth, is_context: context }
 
 async function text(room, record, asked) {
   const found = record.document ?? (await room.ask("GET", `v1/documents/${path(record.handle)}`));
-  const body = h("div", { class: "prose paper" }, rich(found.content));
-  point(body, asked.get("heading"));
-  return h("section", { class: "panel" }, h("h4", {}, "Text"), body);
+  const panel = h("section", { class: "panel" });
+  const edit = () => {
+    panel.replaceChildren(h("h4", {}, "Text"), writing(room, found, read));
+    panel.querySelector("textarea").focus();
+  };
+  const read = () => {
+    const body = h("div", { class: "prose paper" }, found.content ? rich(found.content) : h("p", { class: "soft" }, "Nothing is written yet."));
+    point(body, asked.get("heading"));
+    // What came with a pack is no record, and is changed in the pack.
+    const change = !record.document && room.may("editor") ? h("p", { class: "buttons" }, h("button", { class: "quiet", type: "button", on: { click: edit } }, "Edit the text")) : "";
+    panel.replaceChildren(h("h4", {}, "Text"), body, change);
+  };
+  read();
+  return panel;
 }
 
 /** Mark the heading that a card named: the last of "Part > Clause", where one stands in the text. */

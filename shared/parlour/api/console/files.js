@@ -1,11 +1,14 @@
 // A record's files: what is there, how far each is, and new ones, sent to where the API says and watched until ready.
 
+import { asking } from "./asking.js";
 import { h } from "./dom.js";
+import { download } from "./download.js";
 import { glyph, sign } from "./icons.js";
 import { ago, level, path, size } from "./said.js";
 
 const LARGEST = 50 * 1024 * 1024; // bytes, as the API takes them
 const EVERY = 1500; // between two looks at files that are on their way
+const SELDOM = 20_000; // the same when nothing moves
 const UNDER_WAY = new Set(["uploading", "queued", "parsing", "embedding"]);
 const STATES = { uploading: "Uploading", queued: "Waiting to be read", parsing: "Being read", embedding: "Being made searchable", ready: "Ready", failed: "Not taken" };
 
@@ -24,11 +27,12 @@ export async function file(room, [id], asked) {
   room.record = null;
   room.offerScopes();
   const page = asked.get("page");
+  const trouble = h("p", { class: "bad", role: "alert" });
   const rows = [["State", [STATES[state], problem].filter(Boolean).join(": ")], ["Found on", page ? `page ${page}` : ""], ["About", about ? h("a", { href: `#/records/${path(about)}` }, about) : ""],
     ["Team", team], ["Pages", pages ? String(pages) : ""], ["Size", size(bytes)], ["May be seen by", level(classification)], ["Version", String(version)], ["Changed", ago(at)]].filter(([, value]) => value);
   return [
     h("header", { class: "record-head" }, sign({ type: "document", icon: "file" }), h("div", { class: "record-title" }, h("p", { class: "soft" }, "File"), h("h3", { class: "page-title" }, name))),
-    h("section", { class: "panel" }, h("dl", { class: "record-facts" }, ...rows.flatMap(([label, value]) => [h("dt", {}, label), h("dd", {}, value)]))),
+    h("section", { class: "panel" }, h("dl", { class: "record-facts" }, ...rows.flatMap(([label, value]) => [h("dt", {}, label), h("dd", {}, value)])), download(room, found, (text) => trouble.replaceChildren(text)), trouble),
   ];
 }
 
@@ -41,53 +45,58 @@ class Files {
     this.sending = new Map(); // by name: what is on its way to the bucket has no state to ask for
     this.list = h("ul", { class: "plain files" });
     this.trouble = h("p", { class: "bad", role: "alert", hidden: true });
+    this.edits = room.may("editor");
     const pick = h("input", { type: "file", multiple: true, class: "hidden-label", id: "file-pick", on: { change: (event) => { this.take([...event.target.files]); event.target.value = ""; } } });
     const drop = h("label", { class: "drop", for: "file-pick" }, glyph("file"), h("span", {}, h("b", {}, "Add files"), " or drop them here. PDF, Word, Excel, PowerPoint, HTML, text, e-mail, CSV; 50 MB each."));
-    this.element = h("section", { class: "panel", on: {
+    const taking = {
       dragover: (event) => { event.preventDefault(); drop.classList.add("over"); },
       dragleave: () => drop.classList.remove("over"),
       drop: (event) => { event.preventDefault(); drop.classList.remove("over"); this.take([...event.dataTransfer.files]); },
-    } }, h("h4", {}, "Files"), this.list, this.trouble, pick, drop);
+    };
+    this.element = h("section", { class: "panel", on: this.edits ? taking : {} }, h("h4", {}, "Files"), this.list, this.trouble, ...(this.edits ? [pick, drop] : []));
   }
 
   /** Read the list, and again while something is on its way and the page is still the one in view. */
   async look() {
     clearTimeout(this.timer);
     const { files: found } = await this.room.ask("GET", `v1/files?about=${encodeURIComponent(this.record.handle)}`);
+    const states = found.map(({ id, state, version }) => `${id} ${state} ${version}`).join();
+    this.pause = states === this.states ? Math.min(this.pause * 1.5, SELDOM) : EVERY; // one may never arrive
+    this.states = states;
     this.draw(found);
-    if (found.some(({ state }) => UNDER_WAY.has(state))) this.timer = setTimeout(() => this.element.isConnected && this.look().catch(() => {}), EVERY);
+    if (found.some(({ state }) => UNDER_WAY.has(state))) this.later();
+  }
+
+  later() {
+    this.timer = setTimeout(() => this.element.isConnected && this.look().catch(() => this.later()), this.pause);
   }
 
   draw(found) {
     this.found = found;
-    if (this.list.querySelector("[data-sure]")) return; // somebody is being asked
+    if (this.list.querySelector(".question")) return; // somebody is being asked
     const coming = [...this.sending].map(([name, part]) => this.line({ name, state: "uploading", part }));
     const there = found.filter(({ name }) => !this.sending.has(name)).map((file) => this.line(file));
-    this.list.replaceChildren(...coming, ...there);
+    const none = coming.length + there.length ? [] : [h("li", { class: "soft" }, "No files yet.")];
+    this.list.replaceChildren(...coming, ...there, ...none);
   }
 
   line({ id, name, state, problem, pages, size_bytes: bytes, updated_at: at, part }) {
     const chosen = id && id === this.chosen;
-    const facts = state === "ready" ? [pages ? `${pages} ${pages === 1 ? "page" : "pages"}` : "", bytes ? size(bytes) : "", at ? ago(at) : ""] : [STATES[state], state === "failed" ? problem : ""];
+    const facts = state === "ready" ? [pages ? `${pages} ${pages === 1 ? "page" : "pages"}` : "", bytes ? size(bytes) : "", at ? ago(at) : ""] : [STATES[state], problem];
     return h("li", { class: `file${chosen ? " found" : ""}`, data: { state } }, glyph("file"),
       h("span", { class: "record-name" }, name, chosen && this.page ? h("span", { class: "kind" }, `page ${this.page}`) : null),
-      h("span", { class: state === "failed" ? "detail bad" : "detail" }, facts.filter(Boolean).join(" · ")),
+      h("span", { class: state === "failed" ? "detail bad" : "detail" }, facts.filter(Boolean).join(" · "),
+        ...(id && state !== "uploading" ? [" ", download(this.room, { id, name }, (text) => this.say(text))] : [])),
       UNDER_WAY.has(state) ? progress(state, part) : null,
-      id ? h("button", { class: "link", type: "button", "aria-label": `Delete ${name}`, on: { click: (event) => this.confirm(event.target, id, name) } }, "Delete") : null);
+      id && this.edits ? this.removal(id, name) : null);
   }
 
-  confirm(button, id, name) {
-    if (button.dataset.sure) return this.remove(id);
-    button.dataset.sure = "yes";
-    button.textContent = `Delete ${name} and everything read from it?`;
-    button.classList.add("bad");
-  }
-
-  async remove(id) {
-    this.list.querySelector("[data-sure]").disabled = true;
-    await this.tried(() => this.room.ask("DELETE", `v1/files/${id}`));
-    this.list.replaceChildren();
-    await this.look();
+  removal(id, name) {
+    return asking("Delete", `Delete ${name} and everything read from it?`, "Delete it", async () => {
+      await this.room.ask("DELETE", `v1/files/${id}`);
+      this.list.replaceChildren();
+      await this.look();
+    }, { class: "link", "aria-label": `Delete ${name}` });
   }
 
   async take(chosen) {

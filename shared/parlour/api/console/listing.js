@@ -18,7 +18,8 @@ export async function listing(room, asked) {
   const rows = h("ul", { class: "records-list" });
   const foot = h("p", { class: "buttons" });
   await more(room, { type, text, project: asked.get("project") ?? "" }, rows, foot, types);
-  return [kinds(types, type), rows.children.length ? rows : empty(types, type), foot];
+  const add = room.may("editor") ? h("a", { class: "quiet", href: `#/new${type ? `?type=${encodeURIComponent(type)}` : ""}` }, `New ${named(types, type)}`) : "";
+  return [kinds(types, type), h("p", { class: "buttons listing-head" }, add), rows.children.length ? rows : empty(types, type, room.may("editor")), foot];
 }
 
 /** One page of records more, under those that are there. */
@@ -28,7 +29,12 @@ async function more(room, wanted, rows, foot, types, cursor = "") {
   const known = new Map(types.map((one) => [one.key, one]));
   rows.append(...found.entities.map((one) => h("li", {}, line(one, known.get(one.type)))));
   const next = found.next_cursor;
-  foot.replaceChildren(next ? h("button", { class: "quiet", type: "button", on: { click: () => more(room, wanted, rows, foot, types, next) } }, "Show more") : "");
+  const further = async (button) => {
+    button.disabled = true;
+    await more(room, wanted, rows, foot, types, next).catch((error) => foot.replaceChildren(button, h("span", { class: "bad", role: "alert" }, error.message)));
+    button.disabled = false;
+  };
+  foot.replaceChildren(next ? h("button", { class: "quiet", type: "button", on: { click: ({ target }) => further(target) } }, "Show more") : "");
 }
 
 function kinds(types, chosen) {
@@ -48,8 +54,11 @@ function line(one, definition) {
     h("time", { datetime: one.updated_at }, ago(one.updated_at)));
 }
 
-function empty(types, type) {
-  const name = types.find((one) => one.key === type)?.name;
-  return h("div", { class: "blank" }, h("b", {}, name ? `No ${name.toLowerCase()} yet` : "No records yet"),
-    "Records come with a pack, over the API, or from an agent that was asked to write something down.");
+function empty(types, type, edits) {
+  const own = edits ? "Make the first one here. " : "";
+  return h("div", { class: "blank" }, h("b", {}, `No ${named(types, type)} yet`), own,
+    "Records also come with a pack, over the API, or from an agent that was asked to write something down.");
 }
+
+/** A kind as one says it in a sentence. */
+const named = (types, type) => types.find((one) => one.key === type)?.name.toLowerCase() ?? "record";

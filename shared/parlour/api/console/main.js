@@ -11,6 +11,9 @@ import { Records } from "./records.js";
 /** A turn is complete a moment after its last event, when its costs are in. */
 const SETTLE = 250;
 
+/** Somebody of whom it is not known what they may do is offered nothing to do. */
+const NOBODY = { roles: [], clearance: 0 };
+
 async function start() {
   const settings = await call("GET", "console/settings.json");
   const environment = byId("environment");
@@ -18,10 +21,11 @@ async function start() {
   environment.hidden = !settings.environment;
   const refresh = () => setTimeout(() => Promise.all([inspector.refresh(), attention.refresh()]), SETTLE);
   const chat = new Chat(settings, refresh);
-  const inspector = new Inspector(settings, (credentials) => {
-    attention.start();
-    records.start();
-    return settings.bindings.length || introduce(chat, credentials);
+  const inspector = new Inspector(settings, async (credentials) => {
+    const me = await inspector.ask("GET", "v1/me").catch(() => ({ ...NOBODY, tenant: credentials.tenant }));
+    attention.start(me);
+    records.start(me);
+    if (!settings.bindings.length) await introduce(chat, credentials);
   });
   const show = tabs((view) => {
     attention.shown(view === "attention");

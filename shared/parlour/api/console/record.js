@@ -1,13 +1,14 @@
 // One record: what it says, what it is linked to, its documents and files, its Pulse, and a talk about it.
 
 import { documents } from "./documents.js";
-import { h } from "./dom.js";
+import { byId, h, notice } from "./dom.js";
+import { editing } from "./editing.js";
 import { files } from "./files.js";
 import { glyph, sign } from "./icons.js";
+import { links } from "./links.js";
 import { ago, level, path, said, sentence, spaced } from "./said.js";
 
 const OWN = "/console/"; // a default link into this page says nothing new
-const MOST_LINKS = 100;
 const SOURCES = "sources"; // the property in which a record keeps what it was made from
 
 /** The page of the record that the address names: its parts are [type, key]. */
@@ -18,11 +19,19 @@ export async function record(room, [type, ...key], asked) {
   room.record = found;
   room.words.value = "";
   room.offerScopes(`${type === "project" ? "project" : "record"}=${found.handle}`);
-  const below = await Promise.all([documents(room, found, asked), linked(room, found, types), files(room, found, asked)]);
+  const below = await Promise.all([documents(room, found, asked), links(room, found, types), files(room, found, asked)]);
+  const told = h("div", { class: "record-told" });
+  const shown = () => told.replaceChildren(properties(found, definition));
+  const edit = () => {
+    const form = editing(room, definition, found, () => { shown(); room.page.querySelector(".edit")?.focus(); });
+    told.replaceChildren(form);
+    form.querySelector("input").focus();
+  };
+  shown();
   return [
-    head(room, found, definition),
+    head(room, found, definition, edit),
     h("div", { class: "record-body" },
-      h("div", { class: "record-main" }, properties(found, definition), ...below),
+      h("div", { class: "record-main" }, told, ...below),
       h("div", { class: "record-side" }, pulse(found, definition), facts(found), sources(found))),
   ];
 }
@@ -30,28 +39,40 @@ export async function record(room, [type, ...key], asked) {
 /** A record; a document of a pack is none, and is shown all the same. */
 async function subject(room, handle) {
   try {
-    if (handle.split("/").length > 2) return await document(room, handle); // no record's key has a slash in it
+    if (handle.split("/").length > 2) return await paper(room, handle); // no record's key has a slash in it
     return await room.ask("GET", `v1/entities/${path(handle)}`);
   } catch (error) {
     if (error.status !== 404 || !handle.startsWith("document/")) throw error;
-    return document(room, handle);
+    return paper(room, handle);
   }
 }
 
-async function document(room, handle) {
+async function paper(room, handle) {
   const found = await room.ask("GET", `v1/documents/${path(handle)}`);
   return { type: "document", handle, name: found.title, properties: {}, classification: found.classification, project: found.project, updated_at: found.updated_at, document: found };
 }
 
-function head(room, found, definition) {
+function head(room, found, definition, edit) {
   const link = found.link && !found.link.startsWith(OWN) ? h("a", { class: "quiet", href: found.link, target: "_blank", rel: "noreferrer" }, "Open") : null;
-  const talk = found.document ? null : h("button", { class: "solid talk", type: "button", on: { click: () => { room.chat.about(found); room.show(wide() ? "records" : "chat"); } } }, glyph("chat"), "Talk about it");
+  const change = found.document || !room.may("editor") ? null : h("button", { class: "quiet edit", type: "button", on: { click: edit } }, "Edit");
+  const talk = found.document ? null : h("button", { class: "solid talk", type: "button", on: { click: () => discuss(room, found, definition) } }, glyph("chat"), "Talk about it");
   return h("header", { class: "record-head" },
     sign({ type: found.type, icon: definition.icon, colour: definition.colour }),
     h("div", { class: "record-title" },
       h("p", { class: "soft" }, definition.name, " · ", h("span", { class: "handle" }, found.handle)),
       h("h3", { class: "page-title" }, found.name)),
-    h("div", { class: "buttons" }, link, talk));
+    h("div", { class: "buttons" }, link, change, talk));
+}
+
+/** Open a talk about the record, with the agent that its kind names, if it names one. */
+function discuss(room, found, { name, chat_agent: agent, talk }) {
+  if (agent && !talk) {
+    const told = `${name} records are talked about with the agent “${agent}”, and none of its bindings is open on the web: one has to be, in the tenant's pack.`;
+    return notice(byId("records-notice"), told);
+  }
+  room.chat.about(found, talk && { ...talk, tenant: room.me.tenant });
+  room.show(wide() ? "records" : "chat");
+  room.chat.say.focus();
 }
 
 /** Whether the conversation has room beside the record. */
@@ -101,25 +122,4 @@ function sources(found) {
   if (!listed.length) return "";
   const each = listed.map(({ title, locator, page }) => h("li", {}, h("b", {}, title), h("span", { class: "detail" }, [locator, page && !String(locator ?? "").includes("page") ? `page ${page}` : ""].filter(Boolean).join(" · "))));
   return h("section", { class: "panel" }, h("h4", {}, "Made from"), h("ul", { class: "plain" }, ...each));
-}
-
-async function linked(room, found, types) {
-  if (found.document) return "";
-  const { kinds, links, pages } = await room.ask("GET", `v1/entities/${path(found.handle)}/links?most=${MOST_LINKS}`);
-  if (!links.length) return "";
-  const look = (key, name) => ({ ...types.find((one) => one.key === key), key, name });
-  const groups = kinds.map(({ kind, name, total }) => group(look(kind, name), links.filter((one) => one.kind === kind), total));
-  return h("section", { class: "panel" }, h("h4", {}, "Linked"), ...groups, pages > 1 ? h("p", { class: "detail" }, "The active and the latest are shown; search around this record for the others.") : null);
-}
-
-function group(kind, records, total) {
-  return h("div", { class: "linked" }, h("h5", {}, kind.name, h("span", {}, ` ${total}`)), h("ul", { class: "plain" }, ...records.map((one) => h("li", {}, link(one, kind)))));
-}
-
-function link(one, kind) {
-  const how = (one.relations ?? []).map(({ relation, direction }) => `${direction === "incoming" ? "← " : "→ "}${spaced(relation)}`).join(", ");
-  const state = [one.state, one.due ? `due ${said(one.due)}` : ""].filter(Boolean).join(" · ");
-  return h("a", { class: "record-line", href: `#/records/${path(one.handle)}` }, sign({ type: one.kind, icon: kind.icon, colour: kind.colour }),
-    h("span", { class: "record-name" }, one.name, one.is_context ? h("span", { class: "kind" }, "in the user's words") : null),
-    h("span", { class: "detail" }, [how, state].filter(Boolean).join(" · ")));
 }

@@ -2,13 +2,14 @@
 
 import { byId, h, notice } from "./dom.js";
 import { conversation } from "./conversation.js";
+import { creation } from "./editing.js";
 import { file } from "./files.js";
 import { listing } from "./listing.js";
 import { record } from "./record.js";
 import { SCOPES, results } from "./search.js";
 
 const HOME = "#/records";
-const PAGES = { search: results, records: (room, parts, asked) => (parts.length ? record(room, parts, asked) : listing(room, asked)), conversations: conversation, files: file };
+const PAGES = { search: results, records: (room, parts, asked) => (parts.length ? record(room, parts, asked) : listing(room, asked)), conversations: conversation, files: file, new: creation };
 
 export class Records {
   /** `ask(method, path, body)` calls the API as whoever signed in; `show(view)` brings a room of the page forward. */
@@ -23,9 +24,13 @@ export class Records {
     this.open = false;
     this.visit = 0;
     this.types = null;
+    this.me = null; // whoever signed in, and what they may do
+    this.unsaved = null; // says whether a form in view has something typed in it
     this.record = null; // the one in view: a search may be about it
     byId("finder").addEventListener("submit", (event) => { event.preventDefault(); this.search(); });
     window.addEventListener("hashchange", () => this.follow());
+    window.addEventListener("beforeunload", (event) => { if (this.unsaved?.()) event.preventDefault(); });
+    document.addEventListener("keydown", (event) => this.pressed(event));
     this.offerScopes();
   }
 
@@ -35,8 +40,10 @@ export class Records {
   }
 
   /** Somebody signed in: offer the room, and show what the address asks for. */
-  start() {
+  start(me) {
+    this.me = me;
     this.signedIn = true;
+    this.types = this.known = null;
     for (const button of document.querySelectorAll('[data-show="records"]')) button.hidden = false;
     if (this.open) this.follow();
   }
@@ -58,11 +65,15 @@ export class Records {
   async follow() {
     if (!isOurs(location.hash)) return this.open && this.show("chat");
     if (!this.open) return this.show("records"); // which comes back here
+    if (this.stays()) return undefined;
     const { name, parts, asked } = read(location.hash);
     const mine = ++this.visit;
+    this.unsaved = null;
+    this.at = location.hash;
     notice(byId("records-notice"), "");
     if (!this.signedIn) return this.page.replaceChildren(unsigned(() => this.show("turns")));
     this.page.setAttribute("aria-busy", "true");
+    if (!this.page.children.length) this.page.replaceChildren(h("p", { class: "doing loading", role: "status" }, h("span", { class: "dots", "aria-hidden": "true" }, h("i"), h("i"), h("i")), "Looking it up"));
     try {
       const nodes = await (PAGES[name] ?? PAGES.records)(this, parts, asked);
       if (mine !== this.visit) return;
@@ -70,8 +81,7 @@ export class Records {
       this.arrived();
     } catch (error) {
       if (mine !== this.visit) return;
-      this.page.replaceChildren(error.status === 404 ? missing() : "");
-      if (error.status !== 404) notice(byId("records-notice"), error.message);
+      this.page.replaceChildren(error.status === 404 ? missing() : failed(error, () => this.follow()));
     } finally {
       if (mine === this.visit) this.page.setAttribute("aria-busy", "false");
     }
@@ -89,14 +99,40 @@ export class Records {
     return this.follow();
   }
 
+  /** Lead to an address, also when it is the one in view. */
+  go(there) {
+    if (location.hash === there) this.follow();
+    else location.hash = there;
+  }
+
+  /** Whether whoever signed in holds the role. */
+  may(role) {
+    return this.me.roles.includes(role);
+  }
+
+  /** Whether the page stays since something typed in it would be lost; the address is put back then. */
+  stays() {
+    if (!this.unsaved?.()) return false;
+    if (location.hash === this.at) return true;
+    if (window.confirm("What you typed is not saved. Leave it?")) return false;
+    history.replaceState(null, "", this.at);
+    return true;
+  }
+
+  /** "/" leads to the search, as in many pages. */
+  pressed(event) {
+    if (event.key !== "/" || !this.open || event.ctrlKey || event.metaKey || event.target.closest("input, textarea, select")) return;
+    event.preventDefault();
+    this.words.focus();
+    this.words.select();
+  }
+
   search() {
     const words = this.words.value.trim();
     if (!words) return;
     const [scope, about] = this.scope.value.split("=");
     const asked = new URLSearchParams({ q: words, ...(scope === "workspace" ? {} : { scope }), ...(about ? { in: about } : {}) });
-    const there = `#/search?${asked}`;
-    if (location.hash === there) this.follow();
-    else location.hash = there;
+    this.go(`#/search?${asked}`);
   }
 
   /** Where one can search from here: everywhere, and about the record in view. `chosen` is what the address says. */
@@ -111,6 +147,12 @@ export class Records {
     for (const { key, name } of this.types ?? []) offered.push([`type=${key}`, `Only: ${name}`]);
     if (!offered.some(([value]) => value === chosen)) offered.push([chosen, SCOPES[chosen.split("=")[0]]?.(chosen.split("=")[1]) ?? "Everywhere"]);
     this.scope.replaceChildren(...offered.map(([value, text]) => h("option", { value, selected: value === chosen }, text)));
+  }
+
+  /** Every relation that a link can have, read once. */
+  async relations() {
+    this.known ??= (await this.ask("GET", "v1/relations")).relations;
+    return this.known;
   }
 
   /** The tenant's kinds of records, read once. */
@@ -151,4 +193,9 @@ function unsigned(toKey) {
 
 function missing() {
   return h("div", { class: "blank" }, h("b", {}, "Nothing is here"), "It was deleted, or it is not for you to see. ", h("a", { href: HOME }, "All records"));
+}
+
+function failed(error, again) {
+  return h("div", { class: "blank", role: "alert" }, h("b", {}, "This did not come"), error.message,
+    h("p", { class: "buttons" }, h("button", { class: "quiet", type: "button", on: { click: again } }, "Try again")));
 }
