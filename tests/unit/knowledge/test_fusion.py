@@ -67,6 +67,31 @@ def test_every_further_piece_of_one_document_counts_less() -> None:
     assert [row.score for row in found] == pytest.approx([0.30, 0.29 * 0.9, 0.25, 0.28 * 0.81])
 
 
+def of_record(number: int, kind: str, text: str, score: float, record: int = 1) -> Placed:
+    return Placed(UUID(int=number), None, UUID(int=record), kind, "Late permit", text, {}, score)
+
+
+def test_a_record_comes_before_what_was_changed_of_it() -> None:
+    rows = [
+        of_record(1, "delta", "Late permit (Risk): created, by the operator", 0.30),
+        of_record(2, "delta", "Late permit (Risk): linked: about the main contract, by a member", 0.25),
+        of_record(3, "snapshot", "Risk R-05, Late permit: severity high, open.", 0.20),
+        of_record(4, "snapshot", "Risk R-08, Crane not free: severity medium, open.", 0.18, record=2),
+        piece(5, "Notice of delay is given within a week.", 0.1),
+    ]
+    found = fuse(rows, "which risks are there", 10)
+    assert [row.row_id.int for row in found] == [3, 4, 1, 2, 5]
+    assert [row.score for row in found] == pytest.approx([0.30, 0.18, 0.15, 0.125, 0.1])
+
+
+def test_a_change_whose_record_was_not_found_stays_where_it_is() -> None:
+    rows = [
+        of_record(1, "delta", "Late permit (Risk): state: closed (was open), by a member", 0.3),
+        of_record(2, "snapshot", "Risk R-08, Crane not free: severity medium, open.", 0.2, record=2),
+    ]
+    assert [row.score for row in fuse(rows, "what", 10)] == [0.3, 0.2]
+
+
 def test_what_repeats_a_better_row_word_for_word_is_left_out() -> None:
     text = "The retention of five per cent is released at handover."
     assert order([piece(1, text, 0.2, None), piece(2, text.upper(), 0.3, None), piece(3, "Else.", 0.1, None)]) == [2, 3]

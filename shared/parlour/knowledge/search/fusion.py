@@ -42,6 +42,10 @@ _REPEATED = 0.9
 """What is left of a score with every better row of the same document: six pieces of one contract seldom answer six
 times as well, and sometimes the second one does."""
 
+_CHANGE = 0.5
+"""What a change of a record is worth beside the record itself, which says what holds now: every change has the record's
+name, and that somebody created it or linked it answers few questions."""
+
 _ALIKE = 0.9
 """Two texts that share this part of their words say the same; the better placed one stays."""
 
@@ -60,7 +64,7 @@ def fuse(rows: Sequence[Placed], query: str, most: int) -> list[Found]:
     """The `most` best rows, best first; `query` is the question in the reader's own words."""
     named = _named({_speaker(row) for row in rows if row.session_id}, query)
     scores = {row.row_id: row.score * (1 + _SPEAKER * (_speaker(row) in named)) for row in rows}
-    scores = _among_neighbours(rows, scores)
+    scores = _behind_their_records(rows, _among_neighbours(rows, scores))
     ordered = sorted(rows, key=lambda row: (-scores[row.row_id], row.row_id))
     return _spread([replace(row, score=scores[row.row_id]) for row in ordered], most)
 
@@ -91,6 +95,18 @@ def _among_neighbours(rows: Sequence[Placed], scores: Mapping[UUID, float]) -> d
         )
         for row in rows
     }
+
+
+def _behind_their_records(rows: Sequence[Placed], scores: Mapping[UUID, float]) -> dict[UUID, float]:
+    """A record as high as the best of its changes, and these behind it; changes of a record that was not found stay."""
+    found = {row.entity_id: row.row_id for row in rows if row.kind == "snapshot"}
+    moved = dict(scores)
+    for row in rows:
+        record = found.get(row.entity_id) if row.kind == "delta" else None
+        if record:
+            moved[record] = max(moved[record], scores[row.row_id])
+            moved[row.row_id] = scores[row.row_id] * _CHANGE
+    return moved
 
 
 def _spread(rows: Sequence[Placed], most: int) -> list[Found]:
