@@ -17,16 +17,19 @@ from local.problems import StackProblem
 from local.progress import Progress
 from local.stack import running
 from local.state import FOLDER, free_ports
-from local.talk import Talk, citation_problem, sample, until
+from local.talk import Talk, answer_problem, citation_problem, sample, until
 from local.up import answering, guarded, options_from
 
 WEB_BINDING = "contract-desk"
 WEB_QUESTION = "What do we owe per day if we finish late?"
 _REPLY_SECONDS = 60.0
 
+_EXPECTED = {"WhatsApp": ("0.45 mm", "Site report no. 19"), "web": ("3,500", "Main works contract")}
+"""What each reply has to say, and from where, whichever model answers."""
+
 
 def main() -> int:
-    """Returns the exit status: 0 only when both replies came and are validly cited."""
+    """Returns the exit status: 0 only when both replies came, say what they should and are validly cited."""
     return guarded(_demo)
 
 
@@ -43,7 +46,9 @@ def _demo(interrupts: Interrupts) -> int:
             console.print(_picture(channel, turn))
             if problem := citation_problem(turn["reply"]):
                 raise StackProblem(f"the {channel} reply is not validly cited: {problem}")
-        console.print("[green]Both replies came and every citation in them is good.[/]")
+            if problem := answer_problem(turn["reply"], *_EXPECTED[channel]):
+                raise StackProblem(f"the {channel} answer is wrong: {problem}")
+        console.print("[green]Both replies came, say what the documents say, and every citation in them is good.[/]")
     return 0
 
 

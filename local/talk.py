@@ -131,3 +131,15 @@ def citation_problem(reply: dict[str, Any]) -> str:
     if marks != known:
         return f"the reply marks {sorted(marks)}, its sources are {sorted(known)}"
     return ""
+
+
+def answer_problem(reply: dict[str, Any], phrase: str, title: str) -> str:
+    """Why a reply does not say `phrase` with a source whose title has `title` beside it; nothing when it does."""
+    told = [line for line in reply["text"].splitlines() if phrase in line]
+    if not told:
+        return f"the reply does not say '{phrase}'"
+    marks = {int(number) for line in told for number in _MARK.findall(line)}
+    titles = [citation["title"] for citation in reply["citations"] if citation["number"] in marks]
+    if not any(title in one for one in titles):
+        return f"the reply says '{phrase}' from {', '.join(titles) or 'nowhere'}, not from {title}"
+    return ""

@@ -43,6 +43,11 @@ _FEW_WORDS = 3
 """With fewer words of content, the second of two questions in one breath leans on the first."""
 
 _LONGEST_QUERY = 300
+
+_TOGETHER = 3
+"""Documents that each of several searches asks for: what they bring shares the space of one turn's tool results, and a
+search that brings more than its part loses all of it to the others."""
+
 _CHUNK_WORDS = 4
 
 _BRACKETED = re.compile(r"\[(\d+)\]")
@@ -93,13 +98,22 @@ def _answer(request: ModelRequest, talk: _Talk) -> tuple[JsonObject, ...]:
     if talk.results:
         return _text(f"{NOTE}\n\n{_quoted(talk)}")
     if any(tool.get("name") == SEARCH for tool in request.tools):
-        return tuple(_search(request, *part) for part in talk.parts)
+        limit: JsonObject = {"limit": _TOGETHER} if len(talk.parts) > 1 and _takes(request, "limit") else {}
+        return tuple(_search(request, limit, *part) for part in talk.parts)
     return _text(f"{NOTE}\n\n{_NO_SEARCH}")
 
 
-def _search(request: ModelRequest, asked: str, context: str) -> JsonObject:
+def _takes(request: ModelRequest, argument: str) -> bool:
+    """Whether the search there is takes that argument."""
+    schemas = (tool.get("input_schema") for tool in request.tools if tool.get("name") == SEARCH)
+    known = (schema.get("properties") for schema in schemas if isinstance(schema, dict))
+    return any(isinstance(names, dict) and argument in names for names in known)
+
+
+def _search(request: ModelRequest, limit: JsonObject, asked: str, context: str) -> JsonObject:
     call = f"toolu_offline_{digest([request.to_json(), asked])[:24]}"
-    return {"type": "tool_use", "id": call, "name": SEARCH, "input": {"query": _query(asked, context)[:_LONGEST_QUERY]}}
+    given: JsonObject = {"query": _query(asked, context)[:_LONGEST_QUERY]}
+    return {"type": "tool_use", "id": call, "name": SEARCH, "input": given | limit}
 
 
 def _query(asked: str, context: str) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from local.problems import StackProblem
-from local.talk import citation_problem, sample, until
+from local.talk import answer_problem, citation_problem, sample, until
 
 
 def reply(text: str, *numbers: int) -> dict[str, Any]:
@@ -26,6 +26,22 @@ def test_a_reply_is_validly_cited_when_its_marks_are_its_sources(
     text: str, numbers: tuple[int, ...], problem: str
 ) -> None:
     found = citation_problem(reply(text, *numbers))
+    assert problem in found
+    assert bool(found) == bool(problem)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("- The width is 0.45 mm. [1]\n- It may move. [2]", ""),
+        ("The threshold is 0.70 mm. [1]", "does not say '0.45 mm'"),
+        ("The width is 0.45 mm. [2]", "from Minutes, not from Site report"),
+        ("The width is 0.45 mm.\nIt may move. [1]", "from nowhere, not from Site report"),
+    ],
+)
+def test_an_answer_says_what_it_should_from_where_it_stands(text: str, problem: str) -> None:
+    citations = [{"number": 1, "title": "Site report no. 19"}, {"number": 2, "title": "Minutes"}]
+    found = answer_problem({"text": text, "citations": citations}, "0.45 mm", "Site report")
     assert problem in found
     assert bool(found) == bool(problem)
 

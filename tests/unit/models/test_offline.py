@@ -83,6 +83,19 @@ def test_two_questions_in_one_breath_are_two_searches() -> None:
     assert len({block["id"] for block in ask(user(question)).blocks}) == 2
 
 
+def test_searches_that_share_the_space_for_results_ask_for_less_each() -> None:
+    takes_limit: JsonObject = {**SEARCH, "input_schema": {"type": "object", "properties": {"limit": {}}}}
+    both, one = user("How wide is the crack at C4, and may we backfill?"), user("How wide is the crack at C4?")
+
+    def limits(question: JsonObject, tool: JsonObject) -> list[object]:
+        inputs = [block["input"] for block in ask(question, tools=(tool,)).blocks]
+        return [given.get("limit") for given in inputs if isinstance(given, dict)]
+
+    assert limits(both, takes_limit) == [3, 3]
+    assert limits(one, takes_limit) == [None]
+    assert limits(both, SEARCH) == [None, None]
+
+
 def test_the_second_of_two_questions_may_lean_on_the_first() -> None:
     assert queries(user("How wide is the gate, and who looks after it?"))[1] == "looks wide gate"
 
