@@ -2,22 +2,26 @@
 
 from collections.abc import Sequence
 
-from parlour.infra.errors import ObjectsUnavailable
+from parlour.infra.errors import AccessRefused, ObjectsUnavailable
 from parlour.infra.objects import Form
 
 
 class Bucket:
-    """Keeps bytes by key; `away` makes it unreachable."""
+    """Keeps bytes by key; `away` makes it unreachable, `refuses` makes it know nobody any more."""
 
     origin = "https://files.example.org"
 
     def __init__(self) -> None:
         self.kept: dict[str, bytes] = {}
         self.away = False
+        self.refuses = False
 
     def form(self, key: str, content_type: str, most_bytes: int, seconds: int, /) -> Form:
         fields = {"key": key, "Content-Type": content_type, "policy": f"{most_bytes} bytes, {seconds} s"}
         return Form("https://files.example.org/", fields)
+
+    def link(self, key: str, name: str, seconds: int, /) -> str:
+        return f"https://files.example.org/{key}?name={name}&seconds={seconds}"
 
     def size(self, key: str, /) -> int | None:
         self._answer()
@@ -39,3 +43,5 @@ class Bucket:
     def _answer(self) -> None:
         if self.away:
             raise ObjectsUnavailable
+        if self.refuses:
+            raise AccessRefused

@@ -21,6 +21,7 @@ ALLOWED_ACTIONS = {
     "bedrock:InvokeModelWithResponseStream",
     "s3:DeleteObject",
     "s3:GetObject",
+    "s3:ListBucket",
     "s3:PutObject",
     "secretsmanager:GetSecretValue",
     "sqs:ChangeMessageVisibility",

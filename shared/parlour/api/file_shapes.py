@@ -41,7 +41,7 @@ class CompleteUpload(Asked):
 
 
 class FileShown(Told):
-    """A file. `problem` says why a failed one failed, and what to do."""
+    """A file. `problem` says why a failed one failed and what to do, or what a queued one waits for."""
 
     id: UUID
     name: str
@@ -59,6 +59,15 @@ class FileShown(Told):
     created_by: str
     created_at: datetime
     updated_at: datetime
+
+
+class FileContent(Told):
+    """Where to GET a file's bytes, without any credentials, for so many seconds."""
+
+    url: str
+    name: str
+    size_bytes: int
+    seconds: int
 
 
 class Form(Told):

@@ -46,6 +46,7 @@ def build_ingest() -> Work[JsonObject]:
         embedding=clients.delays(settings.embedding_queue_url),
         clock=_now,
         new_id=uuid7,
+        sleep=time.sleep,
     )
 
     def ingesting(body: JsonObject, seconds_left: SecondsLeft) -> None:

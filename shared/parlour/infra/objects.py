@@ -3,23 +3,31 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from parlour.infra.errors import ObjectsUnavailable
+from parlour.infra import log
+from parlour.infra.errors import AccessRefused, ObjectsUnavailable, RetryError
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
-_MISSING = frozenset({"403", "404", "AccessDenied", "NoSuchKey", "NotFound"})
-"""S3 says 403 of what is not there to whoever may not list the bucket, and we may not."""
+_MISSING = frozenset({"404", "NoSuchKey", "NotFound"})
+"""S3 says 403 of what is not there to whoever may not list the bucket: who asks has to be allowed to. 403 is then a
+right that somebody forgot or took away, and never an upload that did not come."""
+
+_REFUSED = frozenset({"403", "AccessDenied", "AllAccessDisabled", "InvalidAccessKeyId", "NoSuchBucket"})
+_RIGHTS = (
+    "the object store refuses this deployment: give its functions their rights to the bucket; until then this waits"
+)
+_BYTES = "application/octet-stream"
 
 _MOST_DELETED = 1_000
 
 
 class Objects(Protocol):
-    """Somewhere to keep a file under a key; `put` returns once it is durable or raises ObjectsUnavailable."""
+    """Somewhere to keep a file under a key; `put` returns once it is durable or raises as Uploads do."""
 
     @property
     def bucket(self) -> str: ...
@@ -36,7 +44,8 @@ class Form:
 
 
 class Uploads(Protocol):
-    """Files that others upload. Everything raises ObjectsUnavailable when the store does not answer."""
+    """Files that others upload. Everything raises ObjectsUnavailable when the store does not answer, and AccessRefused
+    when it refuses us."""
 
     @property
     def origin(self) -> str:
@@ -44,6 +53,10 @@ class Uploads(Protocol):
 
     def form(self, key: str, content_type: str, most_bytes: int, seconds: int, /) -> Form:
         """A form that is good for this key and type, from one to so many bytes, and so many seconds."""
+
+    def link(self, key: str, name: str, seconds: int, /) -> str:
+        """An address that whoever has it may download the bytes from for so many seconds, as a file of this name. A
+        browser saves it and shows nothing of it, whatever it is."""
 
     def size(self, key: str, /) -> int | None:
         """How many bytes are there; None when nothing is."""
@@ -67,7 +80,7 @@ class S3Objects:
         try:
             self._client.put_object(Bucket=self.bucket, Key=key, Body=data, ContentType=content_type)
         except (BotoCoreError, ClientError) as error:
-            raise ObjectsUnavailable from error
+            raise _unavailable(error) from error
 
     @property
     def origin(self) -> str:
@@ -85,30 +98,40 @@ class S3Objects:
                 self.bucket, key, Fields=fields, Conditions=conditions, ExpiresIn=seconds
             )
         except (BotoCoreError, ClientError) as error:
-            raise ObjectsUnavailable from error
+            raise _unavailable(error) from error
         return Form(made["url"], dict(made["fields"]))
+
+    def link(self, key: str, name: str, seconds: int, /) -> str:
+        """Signed here, with what the answer's headers will be: nobody who has it can change them."""
+        asked = {
+            "Bucket": self.bucket,
+            "Key": key,
+            "ResponseContentDisposition": _attachment(name),
+            "ResponseContentType": _BYTES,
+            "ResponseCacheControl": "private, no-store",
+        }
+        try:
+            return self._client.generate_presigned_url("get_object", asked, ExpiresIn=seconds)
+        except (BotoCoreError, ClientError) as error:
+            raise _unavailable(error) from error
 
     def size(self, key: str, /) -> int | None:
         """How many bytes are there; None when nothing is."""
         try:
             return self._client.head_object(Bucket=self.bucket, Key=key)["ContentLength"]
-        except ClientError as error:
-            if _is_missing(error):
+        except (BotoCoreError, ClientError) as error:
+            if _code(error) in _MISSING:
                 return None
-            raise ObjectsUnavailable from error
-        except BotoCoreError as error:
-            raise ObjectsUnavailable from error
+            raise _unavailable(error) from error
 
     def get(self, key: str, most_bytes: int, /) -> bytes | None:
         """The bytes, at most one more than `most_bytes`; None when nothing is there."""
         try:
             return self._client.get_object(Bucket=self.bucket, Key=key)["Body"].read(most_bytes + 1)
-        except ClientError as error:
-            if _is_missing(error):
+        except (BotoCoreError, ClientError, OSError) as error:
+            if _code(error) in _MISSING:
                 return None
-            raise ObjectsUnavailable from error
-        except (BotoCoreError, OSError) as error:
-            raise ObjectsUnavailable from error
+            raise _unavailable(error) from error
 
     def delete(self, keys: Sequence[str], /) -> None:
         """Take away what is there; what is not there already is no error."""
@@ -116,8 +139,24 @@ class S3Objects:
             try:
                 self._client.delete_object(Bucket=self.bucket, Key=key)
             except (BotoCoreError, ClientError) as error:
-                raise ObjectsUnavailable from error
+                raise _unavailable(error) from error
 
 
-def _is_missing(error: ClientError) -> bool:
-    return error.response.get("Error", {}).get("Code") in _MISSING
+def _code(error: Exception) -> str:
+    """What S3 calls it; a HEAD has no body, so there it is the status. "" when S3 said nothing."""
+    return str(error.response.get("Error", {}).get("Code", "")) if isinstance(error, ClientError) else ""
+
+
+def _unavailable(error: Exception) -> RetryError:
+    """Whether nobody answers, or we are refused: the one passes, the other somebody has to mend."""
+    if _code(error) not in _REFUSED:
+        return ObjectsUnavailable()
+    log.error("objects_refused", error)
+    log.count("RefusedAccess")
+    return AccessRefused(_RIGHTS)
+
+
+def _attachment(name: str) -> str:
+    """The header that makes a browser save a file. Old readers get the name in ASCII, all others as it is."""
+    plain = "".join(letter if " " <= letter <= "~" and letter not in '"\\%' else "_" for letter in name)
+    return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"

@@ -4,13 +4,15 @@ import base64
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from urllib.parse import parse_qs, urlsplit
 
 import boto3
 import pytest
 from botocore.config import Config
+from botocore.exceptions import ClientError
 from moto import mock_aws
 
-from parlour.infra.errors import ObjectsUnavailable
+from parlour.infra.errors import AccessRefused, ObjectsUnavailable, RetryError
 from parlour.infra.objects import S3Objects
 
 
@@ -52,9 +54,44 @@ def test_an_address_of_digits_has_no_hosts_below_it(objects: S3Objects) -> None:
     assert here.form("a", "text/plain", 1, 1).url == "http://127.0.0.1:4566/files"
 
 
+def test_a_link_is_for_one_key_and_saves_the_file_whatever_it_is(objects: S3Objects) -> None:
+    objects.put("a/1", b"<script>alert(1)</script>", "text/html")
+    link = objects.link("a/1", 'Prüfung "1".html', 60)
+    asked = {name: values[0] for name, values in parse_qs(urlsplit(link).query).items()}
+    assert urlsplit(link).path == "/a/1"
+    assert asked["X-Amz-Expires"] == "60"
+    assert asked["response-content-type"] == "application/octet-stream"
+    assert asked["response-cache-control"] == "private, no-store"
+    assert asked["response-content-disposition"] == (
+        "attachment; filename=\"Pr_fung _1_.html\"; filename*=UTF-8''Pr%C3%BCfung%20%221%22.html"
+    )
+
+
+@pytest.mark.parametrize(
+    ("code", "error"),
+    [
+        ("403", AccessRefused),
+        ("AccessDenied", AccessRefused),
+        ("503", ObjectsUnavailable),
+        ("SlowDown", ObjectsUnavailable),
+    ],
+)
+def test_being_refused_is_neither_an_empty_place_nor_a_store_that_is_away(
+    objects: S3Objects, monkeypatch: pytest.MonkeyPatch, code: str, error: type[RetryError]
+) -> None:
+    def refuse(**_: object) -> None:
+        raise ClientError({"Error": {"Code": code}}, "HeadObject")
+
+    monkeypatch.setattr(objects._client, "head_object", refuse)
+    monkeypatch.setattr(objects._client, "get_object", refuse)
+    for ask in (lambda: objects.size("a/1"), lambda: objects.get("a/1", 9)):
+        with pytest.raises(error):
+            ask()
+
+
 def test_a_bucket_that_is_not_there_is_no_empty_one(objects: S3Objects) -> None:
     away = S3Objects(objects._client, "elsewhere")
-    with pytest.raises(ObjectsUnavailable):
+    with pytest.raises(AccessRefused):
         away.put("a", b"", "text/plain")
-    with pytest.raises(ObjectsUnavailable):
+    with pytest.raises(AccessRefused):
         away.get("a", 1)

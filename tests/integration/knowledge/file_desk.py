@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
+from parlour.infra import work_due
 from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database
@@ -13,7 +14,7 @@ from parlour.knowledge.files import uploads
 from parlour.knowledge.files.distil import Distiller
 from parlour.knowledge.files.extract.run import extract
 from parlour.knowledge.files.file import File, NewFile
-from parlour.knowledge.files.ingest import Extract, Services, ingest, read_message
+from parlour.knowledge.files.ingest import Asked, Extract, Services, ingest, read_message
 from parlour.knowledge.search.found import Found
 from parlour.knowledge.search.search import search
 from parlour.models.offline import OfflineModel
@@ -46,6 +47,7 @@ class FileDesk:
     embedding: Delayed = field(default_factory=Delayed)
     models: Mapping[str, Model] = field(default_factory=lambda: {"offline": OfflineModel()})
     extract: Extract = extract
+    slept: list[float] = field(default_factory=list)
 
     def start(self, new: NewFile, principal: Principal | None = None) -> uploads.Started:
         who, file_id, now = principal or self.principal, uuid7(self.clock()), self.clock()
@@ -70,17 +72,27 @@ class FileDesk:
         return self.complete(file.id, started.version)
 
     def work(self, seconds: float = 300.0) -> None:
-        """Read what waits on the queue, each message once."""
-        waiting = list(self.queue.sent.values())
-        self.queue.sent.clear()
-        for message in waiting:
+        """Read what waits on the queue, each message once; one that cannot be done stays, and so do those behind it."""
+        for key, message in list(self.queue.sent.items()):
             ingest(self.services(), read_message(message.body), lambda: seconds)
+            del self.queue.sent[key]
+
+    def look_again(self, file_id: UUID, seconds: float = 300.0) -> None:
+        """What the sweep has the worker do when a file is due; nothing when none is."""
+        with self.database.transaction(self.principal) as tx:
+            due = work_due.find(tx, "file", file_id)
+            held = uploads.left_lying(tx, file_id)
+        if due and due.due_at <= self.clock():
+            asked = Asked(self.principal.tenant_id, file_id, held.version if held else 1)
+            ingest(self.services(), asked, lambda: seconds)
 
     def services(self) -> Services:
         distiller = Distiller(
             self.database, lambda: self.models, Decimal(20), self.clock, uuid7, lambda _: None, lambda low, _: low
         )
-        return Services(self.database, self.bucket, self.extract, distiller, self.embedding, self.clock, uuid7)
+        return Services(
+            self.database, self.bucket, self.extract, distiller, self.embedding, self.clock, uuid7, self.slept.append
+        )
 
     def read(self, file: File, principal: Principal | None = None) -> File:
         who = principal or self.principal
@@ -93,7 +105,10 @@ class FileDesk:
             return uploads.browse(who, tx, **where)  # type: ignore[arg-type]
 
     def delete(self, file: File) -> None:
-        uploads.delete(self.principal, self.database, self.bucket, file.id, self.clock())
+        uploads.delete(self.principal, self.database, self.bucket, file.id, self.clock(), uuid7)
+
+    def content(self, file: File, principal: Principal | None = None) -> uploads.Content:
+        return uploads.content(principal or self.principal, self.database, self.bucket, file.id, self.clock(), uuid7)
 
     def search(self, query: str, principal: Principal | None = None) -> Sequence[Found]:
         who = principal or self.principal

@@ -14,7 +14,6 @@ from parlour.infra.errors import (
     DatabaseUnavailable,
     Forbidden,
     NotFound,
-    ObjectsUnavailable,
     ProviderUnavailable,
     UnreadableFile,
 )
@@ -136,20 +135,9 @@ def test_deleting_takes_everything_away(desk: FileDesk) -> None:
     assert desk.rows("SELECT id FROM context_rows WHERE file_id IS NOT NULL") == []
     assert desk.bucket.kept == {}
     assert desk.browse() == []
+    assert desk.rows("SELECT action FROM audit_log") == [("file.deleted",)]
     with pytest.raises(NotFound):
         desk.delete(file)
-
-
-def test_what_is_being_deleted_is_found_no_more_even_while_the_bucket_is_away(desk: FileDesk) -> None:
-    file = desk.upload(CONTRACT, papers.contract())
-    desk.work()
-    desk.bucket.away = True
-    with pytest.raises(ObjectsUnavailable):
-        desk.delete(file)
-    assert not [row for row in desk.search("liability") if row.title == CONTRACT]
-    desk.bucket.away = False
-    desk.delete(file)
-    assert desk.bucket.kept == {}
 
 
 @pytest.mark.parametrize(
@@ -198,6 +186,8 @@ def test_more_than_was_said_is_thrown_away_when_it_arrives(desk: FileDesk, monke
     with pytest.raises(UnreadableFile):
         desk.complete(started.file.id)
     assert desk.bucket.kept == {}
+    found = desk.read(started.file)
+    assert (found.state, "larger than" in str(found.problem)) == ("failed", True)
 
 
 def test_an_upload_is_completed_once_and_only_when_it_is_there(desk: FileDesk) -> None:
@@ -266,7 +256,11 @@ def test_a_file_whose_worker_dies_every_time_is_given_up(desk: FileDesk) -> None
         with pytest.raises(SystemError):
             ingest.ingest(desk.services(), ingest.read_message(message.body), lambda: 300.0)
     ingest.ingest(desk.services(), ingest.read_message(message.body), lambda: 300.0)
-    assert desk.read(file).state == "failed"
+    found = desk.read(file)
+    assert (found.state, found.problem) == (
+        "failed",
+        "reading it broke off several times: save it anew, or split it, and upload that",
+    )
 
 
 def test_a_message_that_comes_twice_does_its_work_once(desk: FileDesk) -> None:

@@ -6,7 +6,7 @@ from uuid import UUID
 from fastapi import APIRouter, Query
 
 from parlour.api.access import Editor, Reader
-from parlour.api.file_shapes import AgainUpload, CompleteUpload, FileShown, NewUpload, UploadStarted
+from parlour.api.file_shapes import AgainUpload, CompleteUpload, FileContent, FileShown, NewUpload, UploadStarted
 from parlour.knowledge.files import uploads
 from parlour.knowledge.files.file import NewFile
 from parlour.knowledge.files.uploads import Started
@@ -65,12 +65,21 @@ def get_file(file_id: UUID, caller: Reader) -> FileShown:
         return FileShown.model_validate(uploads.read(caller.principal, tx, file_id))
 
 
+@router.get("/{file_id}/content")
+def get_content(file_id: UUID, caller: Reader) -> FileContent:
+    """An address to download the file from, good for a minute. It is saved as a file, whatever it is."""
+    services = caller.services
+    with services.connections.rent() as database:
+        found = uploads.content(caller.principal, database, services.uploads, file_id, caller.now, services.new_id)
+    return FileContent.model_validate(found)
+
+
 @router.delete("/{file_id}")
 def delete_file(file_id: UUID, caller: Editor) -> dict[str, bool]:
     """Take a file away, and everything that was made of it."""
     services = caller.services
     with services.connections.rent() as database:
-        uploads.delete(caller.principal, database, services.uploads, file_id, caller.now)
+        uploads.delete(caller.principal, database, services.uploads, file_id, caller.now, services.new_id)
     return {"deleted": True}
 
 

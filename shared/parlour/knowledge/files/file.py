@@ -1,9 +1,16 @@
 """A file as its readers see it, and what it takes to upload one. Pure."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Literal
 from uuid import UUID
+
+FORM_LASTS = timedelta(minutes=15)
+"""How long a form takes a version's bytes."""
+
+LOOKED_AFTER = timedelta(hours=1)
+"""When an upload that nobody has completed is looked at, and once more what was deleted: no form is good by then, and
+what it began to send has arrived."""
 
 type State = Literal["uploading", "queued", "parsing", "embedding", "ready", "failed"]
 
@@ -15,7 +22,7 @@ class File:
     about    the handle of the record that it is about, "type/key"; None also when the reader may not see that one.
     team     the slug of the team whose own it is; None for everybody's.
     state    uploading, queued, parsing (being read), embedding (keywords find it, meaning soon will), ready; or failed,
-             with the `problem` in a sentence.
+             with the `problem` in a sentence. One that is queued has a problem while it waits for what was away.
     pages    pages, slides or sheets; None until it was read, as are `tokens` of its text and `chunks`, its rows.
     version  counts its uploads, from 1.
     """
@@ -42,7 +49,8 @@ class File:
 class NewFile:
     """A file to upload: about a record (its id or handle), or a team's own, or everybody's.
 
-    classification  None: what the record's kind says, or what the record has, whichever is higher.
+    classification  None: what the record's kind says, or what the record has, whichever is higher. Never lower than
+                    what the record has.
     """
 
     name: str

@@ -46,6 +46,7 @@ _PDF_WITHIN = 1024
 """Readers look for a PDF's beginning this far in."""
 
 _ZIP = b"PK\x03\x04"
+_PICTURES = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8")
 _COMPOUND = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 """What an Office file with a password is: a container of the old format with this stream in it."""
@@ -66,14 +67,25 @@ def check_bytes(kind: FileKind, data: bytes) -> None:
     """UnreadableFile when `data`, the whole file, is empty or surely not of the kind that its name says."""
     if not data.strip():
         raise unreadable("empty")
-    if data.startswith(_COMPOUND):
+    if kind in _ARCHIVED and data.startswith(_COMPOUND):
         raise unreadable("encrypted" if _ENCRYPTED in data else "old_office")
+    if _is_another(kind, data):
+        raise unreadable("wrong_kind")
     if kind == "pdf" and _PDF not in data[:_PDF_WITHIN]:
         raise unreadable("broken")
     if kind in _ARCHIVED and not data.startswith(_ZIP):
         raise unreadable("broken")
-    if kind not in _ARCHIVED and kind != "pdf" and _is_binary(data):
-        raise unreadable("broken")
+
+
+def _is_another(kind: FileKind, data: bytes) -> bool:
+    """Whether the bytes are surely of another kind. Which of Office's three an archive is, what is in it says."""
+    if data.startswith((_COMPOUND, *_PICTURES)):
+        return True
+    if kind == "pdf":
+        return data.startswith(_ZIP)
+    if kind in _ARCHIVED:
+        return data.startswith(_PDF)
+    return data.startswith((_PDF, _ZIP)) or _is_binary(data)
 
 
 def _is_binary(data: bytes) -> bool:

@@ -7,7 +7,7 @@ VALUES (current_tenant(), %(id)s, %(entity_id)s, %(team_id)s, %(name)s, %(media_
 
 -- name: files
 -- Files that a reader of some clearance may see, the one last changed first: one of them, those about a record, those
--- of a team, or all. One whose rows all have their vectors is ready.
+-- of a team, or all; none that was deleted. One whose rows all have their vectors is ready.
 SELECT f.id, f.name, f.media_type, f.size_bytes, f.classification, f.problem, f.pages, f.tokens, f.chunks, f.version,
        f.created_by, f.created_at, f.updated_at, t.key || '/' || e.key AS about, m.slug AS team,
        CASE WHEN f.state = 'embedding'
@@ -19,7 +19,7 @@ SELECT f.id, f.name, f.media_type, f.size_bytes, f.classification, f.problem, f.
                       AND e.deleted_at IS NULL AND e.classification <= %(clearance)s
   LEFT JOIN entity_types t ON (t.tenant_id, t.id) = (e.tenant_id, e.type_id)
   LEFT JOIN teams m ON (m.tenant_id, m.id) = (f.tenant_id, f.team_id)
- WHERE f.classification <= %(clearance)s
+ WHERE f.classification <= %(clearance)s AND f.object_key <> ''
    AND (%(id)s::uuid IS NULL OR f.id = %(id)s)
    AND (%(entity_id)s::uuid IS NULL OR f.entity_id = %(entity_id)s)
    AND (%(team_id)s::uuid IS NULL OR f.team_id = %(team_id)s)
@@ -27,7 +27,7 @@ SELECT f.id, f.name, f.media_type, f.size_bytes, f.classification, f.problem, f.
  LIMIT %(most)s;
 
 -- name: hold_file
--- A file as the worker sees it, and nobody else's to change until the transaction ends.
+-- A file as the worker sees it, and nobody else's to change until the transaction ends; one without a key was deleted.
 SELECT f.id, f.entity_id, f.team_id, f.name, f.object_key, f.classification, f.state, f.attempts, f.version,
        f.updated_at,
        EXISTS (SELECT FROM entities e
@@ -41,6 +41,14 @@ SELECT f.id, f.entity_id, f.team_id, f.name, f.object_key, f.classification, f.s
 -- waits: two that both held it shared and then marked it would wait for each other.
 SELECT id FROM entities WHERE id = %(id)s AND deleted_at IS NULL FOR NO KEY UPDATE;
 
+-- name: hold_record_of
+-- The record that a file is about, as above: whoever changes both takes the record first.
+SELECT e.id
+  FROM files f
+  JOIN entities e ON (e.tenant_id, e.id) = (f.tenant_id, f.entity_id)
+ WHERE f.id = %(id)s
+   FOR NO KEY UPDATE OF e;
+
 -- name: queue_file
 -- A version of a file has arrived and waits to be read.
 UPDATE files
@@ -49,8 +57,14 @@ UPDATE files
  WHERE id = %(id)s;
 
 -- name: begin_file
--- A worker is reading the file.
-UPDATE files SET state = 'parsing', attempts = attempts + 1, updated_at = %(now)s WHERE id = %(id)s;
+-- A worker is reading the file. Since when it waits for the end of that stays as it is.
+UPDATE files SET state = 'parsing', attempts = attempts + 1, problem = NULL WHERE id = %(id)s;
+
+-- name: put_back_file
+-- What reading a file takes went away: it waits again, and the attempt does not count.
+UPDATE files
+   SET attempts = attempts - CASE WHEN state = 'parsing' THEN 1 ELSE 0 END, state = 'queued', problem = %(problem)s
+ WHERE id = %(id)s AND version = %(version)s AND state IN ('queued', 'parsing');
 
 -- name: settle_file
 -- What became of reading a file.
@@ -69,6 +83,13 @@ SELECT id, file_id AS owner_id, content_hash, metadata, NOT pending AS embedded
 -- name: remove_file_rows
 -- Delete what was made searchable of a file, and with it vectors and numbers.
 DELETE FROM context_rows WHERE file_id = %(id)s;
+
+-- name: bury_file
+-- Delete a file but for its id and its count of versions, which say where its bytes are until no form for them is good.
+UPDATE files
+   SET entity_id = NULL, team_id = NULL, name = '', object_key = '', size_bytes = 0, sha256 = NULL, state = 'failed',
+       problem = NULL, pages = NULL, tokens = NULL, chunks = NULL, created_by = '', updated_at = %(now)s
+ WHERE id = %(id)s;
 
 -- name: remove_file
 -- Delete a file's own row, and with it whatever is left of it.

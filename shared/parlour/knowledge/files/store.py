@@ -15,7 +15,8 @@ SQL = Queries.beside(__file__)
 
 @dataclass(frozen=True, slots=True)
 class HeldFile:
-    """A file as the worker sees it; `is_orphan`: the record that it is about was deleted."""
+    """A file as the worker sees it; `is_orphan`: the record that it is about was deleted. `updated_at`: when this
+    version arrived, was read or was refused, or the file was deleted."""
 
     id: UUID
     entity_id: UUID | None
@@ -28,6 +29,10 @@ class HeldFile:
     version: int
     updated_at: datetime
     is_orphan: bool
+
+    @property
+    def is_deleted(self) -> bool:
+        return not self.object_key
 
 
 def add_file(
@@ -73,6 +78,11 @@ def hold_about(tx: Transaction, entity_id: UUID) -> bool:
     return tx.value(SQL["hold_about"], id=entity_id) is not None
 
 
+def hold_record_of(tx: Transaction, file_id: UUID) -> None:
+    """Keep the record that a file is about, if any, as it is until the transaction ends."""
+    tx.value(SQL["hold_record_of"], id=file_id)
+
+
 def queue_file(
     tx: Transaction,
     file_id: UUID,
@@ -90,8 +100,12 @@ def queue_file(
     )  # fmt: skip
 
 
-def begin_file(tx: Transaction, file_id: UUID, now: datetime) -> None:
-    tx.run(SQL["begin_file"], id=file_id, now=now)
+def begin_file(tx: Transaction, file_id: UUID) -> None:
+    tx.run(SQL["begin_file"], id=file_id)
+
+
+def put_back_file(tx: Transaction, file_id: UUID, version: int, problem: str) -> None:
+    tx.run(SQL["put_back_file"], id=file_id, version=version, problem=problem)
 
 
 def settle_file(
@@ -118,6 +132,10 @@ def file_rows(tx: Transaction, file_id: UUID) -> list[StoredRow]:
 
 def remove_file_rows(tx: Transaction, file_id: UUID) -> int:
     return tx.run(SQL["remove_file_rows"], id=file_id)
+
+
+def bury_file(tx: Transaction, file_id: UUID, now: datetime) -> None:
+    tx.run(SQL["bury_file"], id=file_id, now=now)
 
 
 def remove_file(tx: Transaction, file_id: UUID) -> None:

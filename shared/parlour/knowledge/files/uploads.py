@@ -2,7 +2,8 @@
 
 The bytes never pass through the API: whoever starts an upload gets a form that the object store takes for one key,
 one type, so many bytes, and a quarter of an hour. Uploading again makes a new version: the old one is found until the
-new one was read. Deleting takes the rows out of every search at once, then the bytes, then the file itself.
+new one was read. Deleting takes the rows out of every search at once, and the bytes; they are looked for once more when
+no form is good any more (`files/ingest.py`), and then the file's id goes too.
 """
 
 from dataclasses import dataclass
@@ -10,30 +11,29 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from parlour.infra import log, work_due
-from parlour.infra.errors import Conflict, Forbidden, InvalidRequest, NotFound
+from parlour.infra.errors import Conflict, Forbidden, InvalidRequest, NotFound, RetryError
+from parlour.infra.ids import NewId
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.objects import Form, Uploads
 from parlour.infra.postgres import Database, Transaction
 from parlour.infra.queues import Queue, QueueMessage
 from parlour.knowledge.files import store
-from parlour.knowledge.files.file import File, NewFile, object_key
+from parlour.knowledge.files.file import FORM_LASTS, LOOKED_AFTER, File, NewFile, object_key
 from parlour.knowledge.files.kinds import MEDIA_TYPES, kind_of_name
 from parlour.knowledge.files.problems import LARGEST_BYTES, unreadable
 from parlour.knowledge.files.store import HeldFile
 from parlour.knowledge.records import entities, registry, stale
 from parlour.knowledge.records.record import Ref
 from parlour.principal import LEVELS, Principal
-from parlour.tenancy import roles
+from parlour.tenancy import audit, roles
 
 EDITOR = "editor"
 """Who may upload and delete."""
 
-FORM_LASTS = timedelta(minutes=15)
-_LOOKED_AFTER = timedelta(hours=1)
-"""When an upload that nobody has completed is looked at."""
+LINK_LASTS = timedelta(minutes=1)
+"""How long the address of a download is good: for whoever asked for it, at once."""
 
 _LONGEST_NAME = 200
-_DELETING = "it is being deleted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +50,8 @@ def start(
 ) -> Started:
     """Say what will be uploaded. `file_id` is made by the caller.
 
-    Forbidden without the role editor or for a classification above one's own clearance; NotFound for a record or a
-    team that is not there; UnreadableFile for what is too large or of a kind that is not taken.
+    Forbidden without the role editor or for a classification above one's own clearance; InvalidRequest for one below
+    the record's; NotFound for a record or a team that is not there; UnreadableFile for what is too large or not taken.
     """
     roles.require(principal, EDITOR)
     name, media_type = _checked(new.name, new.size_bytes)
@@ -61,7 +61,7 @@ def start(
         object_key=object_key(principal.tenant_id, file_id, 1), size_bytes=new.size_bytes, classification=level,
         by=principal.name, now=now,
     )  # fmt: skip
-    work_due.mark(tx, "file", file_id, now + _LOOKED_AFTER)
+    work_due.mark(tx, "file", file_id, now + LOOKED_AFTER)
     log.info("upload_started", principal=principal.name, file_id=file_id, bytes=new.size_bytes)
     return _started(principal, tx, uploads, file_id, 1, media_type)
 
@@ -106,6 +106,7 @@ def complete(
         )
     if size > LARGEST_BYTES:
         uploads.delete([key])
+        database.run(principal, lambda tx: _refused(tx, file_id, version, now))
         raise unreadable("too_large")
     waiting = database.run(principal, lambda tx: _arrived(principal, tx, file_id, version, name, size, now))
     if waiting:
@@ -128,27 +129,66 @@ def browse(
     return store.files(tx, principal.clearance, entity_id=entity_id, team_id=_team(tx, team), most=most)
 
 
-def delete(principal: Principal, database: Database, uploads: Uploads, file_id: UUID, now: datetime) -> None:
+@dataclass(frozen=True, slots=True)
+class Content:
+    """Where a file's bytes may be downloaded from, for so many seconds; whoever has the address needs nothing else."""
+
+    url: str
+    name: str
+    size_bytes: int
+    seconds: int
+
+
+def content(
+    principal: Principal, database: Database, uploads: Uploads, file_id: UUID, now: datetime, new_id: NewId
+) -> Content:
+    """Somewhere to download the newest version of a file from; it is written down who asked.
+
+    NotFound when it is not there for this reader, or never arrived.
+    """
+    file = database.run(principal, lambda tx: read(principal, tx, file_id))
+    key = object_key(principal.tenant_id, file_id, file.version)
+    if uploads.size(key) is None:
+        raise NotFound("nothing of this file has arrived, or it was taken away: upload it again")
+    act_id = new_id(now)
+
+    def note(tx: Transaction) -> None:
+        details: JsonObject = {"version": file.version}
+        audit.record(principal, tx, "file.downloaded", f"file:{file_id}", details, now, lambda _: act_id)
+
+    database.run(principal, note)
+    seconds = int(LINK_LASTS.total_seconds())
+    return Content(uploads.link(key, file.name, seconds), file.name, file.size_bytes, seconds)
+
+
+def delete(
+    principal: Principal, database: Database, uploads: Uploads, file_id: UUID, now: datetime, new_id: NewId
+) -> None:
     """Take a file and everything that was made of it away. NotFound when it is not there.
 
-    Once this began nobody finds it any more. ObjectsUnavailable leaves its name behind; deleting it again ends it.
+    Nobody finds it any more, nor its name. Should the store be away, its bytes go with the later look.
     """
     roles.require(principal, EDITOR)
+    act_id = new_id(now)
 
-    def hide(tx: Transaction) -> int:
+    def bury(tx: Transaction) -> int:
         file = read(principal, tx, file_id)
+        store.hold_record_of(tx, file_id)
         held = store.hold_file(tx, file_id)
         store.remove_file_rows(tx, file_id)
-        store.settle_file(tx, file_id, "failed", now, problem=_DELETING)
-        work_due.settle(tx, "file", file_id)
+        store.bury_file(tx, file_id, now)
+        work_due.mark(tx, "file", file_id, now + LOOKED_AFTER)
         if held and held.entity_id:
             stale.mark(tx, held.entity_id, "file_deleted", now)
+        audit.record(principal, tx, "file.deleted", f"file:{file_id}", {"version": file.version}, now, lambda _: act_id)
         return file.version
 
-    last = database.run(principal, hide)
-    uploads.delete([object_key(principal.tenant_id, file_id, version) for version in range(1, last + 2)])
-    database.run(principal, lambda tx: store.remove_file(tx, file_id))
+    last = database.run(principal, bury)
     log.info("file_deleted", principal=principal.name, file_id=file_id)
+    try:
+        uploads.delete([object_key(principal.tenant_id, file_id, version) for version in range(1, last + 2)])
+    except RetryError as problem:
+        log.warning("file_not_cleared", code=problem.code, tenant_id=principal.tenant_id, file_id=file_id)
 
 
 def message(tenant_id: UUID, file_id: UUID, version: int, once: str) -> QueueMessage:
@@ -158,9 +198,8 @@ def message(tenant_id: UUID, file_id: UUID, version: int, once: str) -> QueueMes
 
 
 def left_lying(tx: Transaction, file_id: UUID) -> HeldFile | None:
-    """The file, while it still has to be read, or to arrive; None when nobody has to look."""
-    held = store.hold_file(tx, file_id)
-    return held if held and held.state in {"uploading", "queued", "parsing"} else None
+    """The file that has to be read or to arrive, or of which something may be left; None when it is not there."""
+    return store.hold_file(tx, file_id)
 
 
 def _checked(name: str, size_bytes: int) -> tuple[str, str]:
@@ -177,17 +216,23 @@ def _checked(name: str, size_bytes: int) -> tuple[str, str]:
 
 
 def _about(principal: Principal, tx: Transaction, new: NewFile) -> tuple[UUID | None, int]:
-    """The record that a file is about, and the file's level."""
-    entity_id, level = None, 0
+    """The record that a file is about, and the file's level. The record is held: whoever closes it meanwhile finds the
+    file, and closes it too."""
+    entity_id, least, level = None, 0, 0
     if new.about:
-        entity = entities.read(principal, tx, new.about)
-        entity_id = entity.id
-        level = max(entity.classification, registry.definition(tx, entity.type).settings.classification)
+        entity = entities.hold(principal, tx, new.about, None)
+        entity_id, least = entity.id, entity.classification
+        level = max(least, registry.definition(tx, entity.type).settings.classification)
     level = level if new.classification is None else new.classification
     if not 0 <= level < len(LEVELS):
         raise InvalidRequest(f"classification: use a number from 0 ({LEVELS[0]}) to 3 ({LEVELS[3]})")
     if level > principal.clearance:
         raise Forbidden(f"classification: {LEVELS[level]} is above your own clearance, {LEVELS[principal.clearance]}")
+    if level < least:
+        raise InvalidRequest(
+            f"classification: the record is {LEVELS[least]}, and no file about it is more open;"
+            " leave this out, or upload the file without the record"
+        )
     return entity_id, level
 
 
@@ -213,7 +258,7 @@ def _arrived(
 ) -> bool:
     """Write down that a version is there; whether it waits to be read."""
     held = store.hold_file(tx, file_id)
-    if held is None or held.is_orphan:
+    if held is None or held.is_deleted or held.is_orphan:
         raise NotFound("the file, or the record that it is about, was deleted")
     expected = held.version if held.state == "uploading" else held.version + 1
     if version == held.version != expected:
@@ -228,3 +273,11 @@ def _arrived(
     work_due.mark(tx, "file", file_id, now + work_due.GRACE)
     log.info("upload_completed", principal=principal.name, file_id=file_id, version=version, bytes=size)
     return True
+
+
+def _refused(tx: Transaction, file_id: UUID, version: int, now: datetime) -> None:
+    """A file whose first version was too large; one that has been read stays as it is."""
+    held = store.hold_file(tx, file_id)
+    if held and held.state == "uploading" and held.version == version:
+        store.settle_file(tx, file_id, "failed", now, problem=str(unreadable("too_large")))
+        work_due.settle(tx, "file", file_id)

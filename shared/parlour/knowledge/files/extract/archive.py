@@ -26,8 +26,13 @@ _DEFINES = re.compile(rb"<!(?:DOCTYPE|ENTITY)", re.IGNORECASE)
 _OVERLAP = 16
 
 
-def check_archive(path: Path) -> None:
-    """UnreadableFile when the archive is broken, encrypted, a bomb, or has markup that defines entities.
+_FOLDERS = ("word/", "xl/", "ppt/")
+"""Where each of Office's three keeps what it has to say."""
+
+
+def check_archive(path: Path, folder: str = "") -> None:
+    """UnreadableFile when the archive is broken, encrypted, a bomb, or has markup that defines entities; or when it is
+    another of Office's three than the one that has this folder.
 
     What an archive says of its parts' sizes may be a lie, so the markup is unpacked once, block by block, and counted.
     """
@@ -35,6 +40,7 @@ def check_archive(path: Path) -> None:
         with zipfile.ZipFile(path) as archive:
             entries = archive.infolist()
             _check_told(entries, path.stat().st_size)
+            _check_kind(entries, folder)
             for entry in entries:
                 if entry.filename.lower().endswith(_MARKUP):
                     _check_markup(archive, entry)
@@ -51,6 +57,12 @@ def _check_told(entries: list[zipfile.ZipInfo], size: int) -> None:
         raise unreadable("bomb")
     if total > _LENIENT_BELOW and total > STEEPEST * size:
         raise unreadable("bomb")
+
+
+def _check_kind(entries: list[zipfile.ZipInfo], folder: str) -> None:
+    there = {known for known in _FOLDERS for entry in entries if entry.filename.startswith(known)}
+    if folder and there and folder not in there:
+        raise unreadable("wrong_kind")
 
 
 def _check_markup(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> None:

@@ -24,7 +24,7 @@ type Cell = float | str | bool | dt.time | dt.date | dt.datetime | dt.timedelta
 
 def extract(path: Path) -> list[Part]:
     """Every sheet that has something in it. UnreadableFile when it is broken, encrypted or a bomb."""
-    check_archive(path)
+    check_archive(path, "xl/")
     try:
         workbook = CalamineWorkbook.from_path(str(path))
         return list(_sheets(workbook))

@@ -16,7 +16,7 @@ _MOST_SLIDES = 2_000
 
 def extract(path: Path) -> list[Part]:
     """Every slide. UnreadableFile when it is broken or a bomb."""
-    check_archive(path)
+    check_archive(path, "ppt/")
     try:
         slides = list(pptx.Presentation(str(path)).slides)
         if len(slides) > _MOST_SLIDES:

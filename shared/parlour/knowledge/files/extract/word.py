@@ -26,7 +26,7 @@ _TITLE_LEVEL = 1
 
 def extract(path: Path) -> list[Part]:
     """The body as one part. UnreadableFile when it is broken or a bomb."""
-    check_archive(path)
+    check_archive(path, "word/")
     try:
         document = docx.Document(str(path))
     except (PackageNotFoundError, KeyError, ValueError) as error:
