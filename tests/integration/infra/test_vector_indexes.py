@@ -30,7 +30,7 @@ def definitions(cluster: Cluster, name: str) -> dict[str, str]:
 def test_each_space_has_one_by_the_expression_that_search_asks_with(cluster: Cluster, indexed: str) -> None:
     found = definitions(cluster, indexed)
     mini = found[f"embeddings_hnsw_{digest('mini@3')[:16]}"]
-    assert "USING hnsw (((vector)::vector(3)) vector_cosine_ops)" in mini
+    assert "USING hnsw (((vector)::halfvec(3)) halfvec_cosine_ops)" in mini
     assert mini.endswith("WHERE (model = 'mini@3'::text)")
     assert found[vector_indexes.index_name("it's-large@4")].endswith("WHERE (model = 'it''s-large@4'::text)")
 
@@ -49,7 +49,7 @@ def test_migrating_again_makes_none_again_and_mends_one_that_broke_off(cluster: 
 
 def test_vectors_too_long_for_an_index_are_left_without_one(cluster: Cluster, database_name: str) -> None:
     with connect(cluster.parameters(database_name, OWNER)) as owner:
-        assert vector_indexes.build(owner, {"huge@3072": 3072}) == []
+        assert vector_indexes.build(owner, {"huge@4096": 4096, "long@3072": 3072}) == ["long@3072"]
 
 
 def test_a_vector_of_another_length_than_its_spaces_is_refused(cluster: Cluster, indexed: str, now: datetime) -> None:

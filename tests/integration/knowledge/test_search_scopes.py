@@ -6,6 +6,7 @@ from uuid import UUID
 import pytest
 
 from local.database import Cluster
+from parlour.infra import vector_indexes
 from parlour.infra.ids import uuid7
 from parlour.infra.queries import Query
 from parlour.knowledge.documents.documents import DocumentDraft
@@ -219,9 +220,7 @@ def large(hall: Hall, cluster: Cluster, database_name: str, monkeypatch: pytest.
     hall.library.put(*(DocumentDraft(f"n{number}", "Note", f"Beam {number} was set.") for number in range(300)))
     monkeypatch.setattr(searching, "FEW", 50)
     with cluster.superuser(database_name) as owner:
-        owner.execute(
-            "CREATE INDEX ON embeddings USING hnsw ((vector::vector(64)) vector_cosine_ops) WHERE model = 'words@64'"
-        )
+        vector_indexes.build(owner, {"words@64": 64})
         owner.execute("VACUUM ANALYZE embeddings, context_rows")
         for name in ("seqscan", "bitmapscan", "sort"):  # so few rows would not be worth an index
             owner.execute(f'ALTER ROLE parlour_app IN DATABASE "{database_name}" SET enable_{name} = off'.encode())

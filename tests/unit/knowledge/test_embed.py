@@ -111,7 +111,7 @@ def test_other_dimensions_say_what_to_set() -> None:
     assert "3 dimensions" in str(refused.value)
 
 
-@pytest.mark.parametrize("value", ["NaN", "Infinity", "null", '"1"'])
+@pytest.mark.parametrize("value", ["NaN", "Infinity", "-Infinity", "70000", "null", '"1"'])
 def test_what_is_no_number_is_the_texts_own_fault(value: str) -> None:
     body = f'{{"data": [{{"index": 0, "embedding": [1.0, {value}]}}]}}'
     with pytest.raises(ProviderRejected, match="no number"):

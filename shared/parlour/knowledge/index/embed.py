@@ -5,7 +5,6 @@ therefore names its *space*, and a search looks only into the space its question
 """
 
 import json
-import math
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -38,6 +37,10 @@ _BUSY = frozenset(
         "InternalServerException",
     }
 )
+
+
+_LARGEST = 65_504.0
+"""What a number of half precision can be, as the indexes keep them (infra/vector_indexes.py)."""
 
 
 class Embedder(Protocol):
@@ -185,14 +188,14 @@ def _checked(vectors: list[list[float]], count: int, dimensions: int) -> list[li
         raise ProviderRejected(f"the embedding service gave {len(vectors)} vectors for {count} texts")
     if wrong := {len(vector) for vector in vectors} - {dimensions}:
         raise ProviderRejected(f"the model gives {wrong.pop()} dimensions; set EMBEDDING_DIMENSIONS to that")
-    if not all(_is_finite(value) for vector in vectors for value in vector):
+    if not all(_is_kept(value) for vector in vectors for value in vector):
         raise ProviderRejected("the embedding service gave what is no number; its model cannot embed this text")
     return vectors
 
 
-def _is_finite(value: object) -> bool:
+def _is_kept(value: object) -> bool:
     """Some servers answer NaN or null for a text that makes their model overflow; no database keeps that."""
-    return isinstance(value, int | float) and math.isfinite(value)
+    return isinstance(value, int | float) and abs(value) <= _LARGEST
 
 
 def _bedrock_error(error: ClientError) -> ProviderUnavailable | ProviderRejected:
