@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -57,11 +57,15 @@ def files(
     context: typer.Context,
     about: Annotated[str, typer.Argument(metavar="[HANDLE]", help="Only those about this record.")] = "",
     team: Annotated[str, typer.Option(metavar="SLUG", help="Only this team's own.")] = "",
+    download: Annotated[UUID | None, typer.Option(metavar="ID", help="Save this file in the current folder.")] = None,
     delete: Annotated[UUID | None, typer.Option(metavar="ID", help="Take this file and all made of it away.")] = None,
     as_json: Json = False,
 ) -> None:
     """The files, the last changed first."""
     target = _target(context)
+    if download:
+        terminal.line(drawing.plain(f"saved as {_save(target, download)}"))
+        return
     if delete:
         target.call("DELETE", f"v1/files/{delete}")
         terminal.line(f"{delete} is deleted, and everything that was made of it")
@@ -73,6 +77,23 @@ def files(
         terminal.show(drawing.table(("name", "state", "about", "pages", "changed", "id"), map(_row, found)))
     else:
         terminal.show("no files so far; `parlour upload FILE --to HANDLE` sends one")
+
+
+def _save(target: Target, file_id: UUID) -> Path:
+    """Download a file next to where the command was given; what is there already is not touched."""
+    told = target.call("GET", f"v1/files/{file_id}/content")
+    path = target.outside.folder / PurePath(told["name"]).name
+    if path.exists():
+        raise InvalidRequest(f"{path} is there already: move it away, or change to another folder")
+    try:
+        with target.outside.open_client(told["url"]) as client:
+            answer = client.get(told["url"])
+    except httpx2.HTTPError as problem:
+        raise RetryError(f"the bucket does not answer ({type(problem).__name__}); try again") from problem
+    if not answer.is_success:
+        raise ParlourError(f"the bucket refused it with status {answer.status_code}; try again")
+    path.write_bytes(answer.content)
+    return path
 
 
 def _row(file: Mapping[str, Any]) -> Sequence[object]:

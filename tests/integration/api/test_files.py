@@ -40,6 +40,24 @@ def test_a_file_is_started_sent_and_completed(client: TestClient, queues: Queues
     assert queues.bucket.kept == {}
 
 
+def test_a_file_is_downloaded_from_an_address_for_whoever_may_see_it(
+    client: TestClient, acme: str, queues: Queues, editor: dict[str, str]
+) -> None:
+    begun = started(client, editor, classification=0)
+    path = f"/v1/files/{begun['file']['id']}/content"
+    assert client.get(path, headers=editor).status_code == 404
+    queues.bucket.post(Form(**begun["upload"]), papers.contract())
+    client.post(f"/v1/files/{begun['file']['id']}/complete", headers=editor)
+    told = client.get(path, headers=key(client, acme, "viewer")).json()
+    assert (told["name"], told["seconds"], told["size_bytes"]) == ("plan.pdf", 60, len(papers.contract()))
+    assert told["url"].startswith("https://files.example.org/")
+    assert client.get(path).status_code == 401
+    assert client.get(path, headers={**editor, "Parlour-Tenant": "brick"}).status_code in {401, 403}
+    queues.bucket.refuses = True
+    refused = client.get(path, headers=editor)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (503, "access_refused")
+
+
 @pytest.mark.parametrize(
     ("body", "status", "says"),
     [

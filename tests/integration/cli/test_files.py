@@ -1,5 +1,6 @@
 """`parlour upload` and `parlour files` against the real API, a bucket that reads forms, and the worker itself."""
 
+import json
 import re
 from collections.abc import Callable
 from datetime import datetime
@@ -36,6 +37,8 @@ def parlour(
     monkeypatch.setenv("COLUMNS", "200")
 
     def take(request: httpx2.Request) -> httpx2.Response:
+        if request.method == "GET":
+            return httpx2.Response(200, content=queues.bucket.kept[request.url.path.removeprefix("/")])
         found, data = _KEY.search(request.content), _FILE.search(request.content)
         assert found is not None
         assert data is not None
@@ -76,6 +79,65 @@ def test_files_are_sent_read_listed_replaced_and_deleted(
     (line,) = [one for one in capsys.readouterr().out.splitlines() if "sop.md" in one]
     assert parlour("files", "--delete", line.split()[-1]) == 0
     assert len(queues.bucket.kept) == 1
+
+
+def test_a_file_is_saved_where_the_command_was_given_and_nothing_is_overwritten(
+    parlour: Parlour, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "sop.md").write_text("# Lifting\n\nStop at 38 km/h.")
+    assert parlour("upload", str(tmp_path / "sop.md")) == 0
+    parlour("files", "--json")
+    file_id = json.loads(capsys.readouterr().out.partition("\n")[2])[0]["id"]
+    assert parlour("files", "--download", file_id) == 2
+    assert "sop.md is there already" in capsys.readouterr().err
+    (tmp_path / "sop.md").unlink()
+    assert parlour("files", "--download", file_id) == 0
+    assert (tmp_path / "sop.md").read_text() == "# Lifting\n\nStop at 38 km/h."
+
+
+BAD = {
+    "broken.pdf": (papers.contract()[:200], "it cannot be read"),
+    "encrypted.pdf": (papers.pdf([[("secret", 11)]], encrypted=True), "protected by a password"),
+    "blank.txt": (b" \n ", "it is empty"),
+    "scan.pdf": (papers.pdf([[]]), "no text in it"),
+    "bomb.docx": (papers.archive({"[Content_Types].xml": b"<x/>", "word/document.xml": bytes(40 << 20)}), "unpacks"),
+    "plan.docx": (papers.contract(), "not what its name ends in"),
+    "sheet.docx": (papers.workbook(), "not what its name ends in"),
+    "notes.txt": (papers.contract(), "not what its name ends in"),
+    "old.xlsx": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(500), "from before 2007"),
+}
+
+
+def test_what_is_wrong_with_each_file_is_said_to_whoever_uploads_it_and_to_whoever_looks(
+    parlour: Parlour, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, (data, _) in BAD.items():
+        (tmp_path / name).write_bytes(data)
+    (tmp_path / "good.txt").write_text("The crane comes on Tuesday.")
+    assert parlour("upload", *(str(tmp_path / name) for name in (*BAD, "good.txt"))) == 1
+    told = capsys.readouterr().out
+    assert "good.txt: ready" in told
+    assert parlour("files") == 0
+    listed = " ".join(capsys.readouterr().out.split())
+    for name, (_, says) in BAD.items():
+        assert f"{name}: not taken: " in told
+        (line,) = [line for line in told.splitlines() if line.startswith(name)]
+        assert says in line
+        assert name in listed
+    assert listed.count(" failed: ") == len(BAD)
+    assert parlour("files", "--json") == 0
+    files = {file["name"]: file for file in json.loads(capsys.readouterr().out)}
+    assert all(files[name]["state"] == "failed" and says in files[name]["problem"] for name, (_, says) in BAD.items())
+
+
+def test_what_cannot_be_taken_is_refused_with_the_reason_before_it_is_sent(
+    parlour: Parlour, tmp_path: Path, capsys: pytest.CaptureFixture[str], queues: Queues
+) -> None:
+    for name, says in (("empty.pdf", "it is empty"), ("tool.exe", "files of this kind are not taken")):
+        (tmp_path / name).write_bytes(b"" if name == "empty.pdf" else b"MZ")
+        assert parlour("upload", str(tmp_path / name)) != 0
+        assert says in capsys.readouterr().err
+    assert queues.bucket.kept == {}
 
 
 def test_a_file_that_cannot_be_read_is_told_and_is_a_failure(
