@@ -235,7 +235,7 @@ function spending({ stopped, problem }) {
 }
 
 function blank() {
-  return h("p", { class: "blank", data: { id: "blank" } }, h("b", {}, "All is well"), "Nothing waits for a person: every effect has an outcome, every reply is on its way, and nobody was left without an answer.");
+  return h("p", { class: "blank", data: { id: "blank" } }, h("b", {}, "All is well"), "Nothing waits for a person: every effect has an outcome, every reply left, and nobody was left without an answer.");
 }
 
 function more() {

@@ -4,16 +4,20 @@ import { h } from "./dom.js";
 import { rich } from "./richtext.js";
 import { path as address } from "./said.js";
 
+const SEEN = { shared: "Every member of the tenant whose clearance covers it may read this.", role_gated: "Viewers and editors whose clearance covers it may read this." };
+
 /** The page of one conversation, with the message that the address names in view. */
 export async function conversation(room, [id], asked) {
   const chosen = asked.get("message");
   room.record = null;
   const path = `v1/sessions/${encodeURIComponent(id)}`;
-  const [{ entity: about }, { messages }] = await Promise.all([room.ask("GET", path), room.ask("GET", `${path}/messages?most=200`)]);
+  const [{ entity: about, visibility }, { messages }] = await Promise.all([room.ask("GET", path), room.ask("GET", `${path}/messages?most=200`)]);
   room.offerScopes(`conversation=${id}`);
   return [
     h("h3", { class: "page-title" }, "Conversation"),
     about ? h("p", { class: "detail" }, "About ", h("a", { href: `#/records/${address(about.handle)}` }, about.name)) : "",
+    SEEN[visibility] ? h("p", { class: "detail" }, SEEN[visibility]) : "",
+    messages.length ? "" : h("div", { class: "blank" }, h("b", {}, "Nothing was said yet"), "Messages stand here once there are some."),
     h("div", { class: "transcript" }, ...messages.map((one) => said(one, one.id === chosen))),
     chosen && !messages.some((one) => one.id === chosen) ? h("p", { class: "detail" }, "The message is further back than what is shown here.") : "",
   ];
