@@ -14,6 +14,7 @@ from parlour.infra.jsonable import Json, JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.knowledge.index import pending
 from parlour.knowledge.search.sources import Source, known
+from parlour.principal import Principal
 from parlour.tools import calls
 from parlour.turns import store
 from parlour.turns.records import Citation
@@ -22,12 +23,14 @@ from parlour.turns.running import Running
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a turn says and how it ended. `problem` is a code for operators, None when all went well."""
+    """What a turn says and how it ended. `problem` is a code for operators, None when all went well. `reader`: as whom
+    the model was asked, whose sources it may cite; without one it cites nothing."""
 
     text: str
     state: Literal["answered", "failed"] = "answered"
     degraded: bool = False
     problem: str | None = None
+    reader: Principal | None = None
 
 
 def answer(running: Running, said: Answer) -> None:
@@ -45,7 +48,7 @@ def answer(running: Running, said: Answer) -> None:
     with running.stages.timed("save") as took:
 
         def save(tx: Transaction) -> tuple[Cited, list[Unsent]]:
-            sources = {source.number: source for source in _known(running, tx, said.text)}
+            sources = {source.number: source for source in _known(running, tx, said)}
             cited = citations.check(said.text, sources)
             is_first = _insert_reply(running, tx, message_id, cited)
             _insert_citations(tx, message_id, [sources[number] for number in cited.numbers])
@@ -75,8 +78,8 @@ def _have_embedded(running: Running) -> None:
         log.warning("nudge_lost", tenant_id=tenant_id, code=problem.code)
 
 
-def _known(running: Running, tx: Transaction, text: str) -> list[Source]:
-    return known(tx, running.lease.id) if "[" in text else []
+def _known(running: Running, tx: Transaction, said: Answer) -> list[Source]:
+    return known(said.reader, tx, running.lease.id) if said.reader and "[" in said.text else []
 
 
 def _give_up_effects(running: Running, tx: Transaction) -> None:

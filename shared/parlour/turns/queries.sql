@@ -312,7 +312,8 @@ SELECT t.id, t.session_id, t.number, t.state, b.slug AS binding, s.channel, t.fr
        (SELECT jsonb_build_object('id', m.id, 'text', m.body, 'channel', m.channel, 'at', m.sent_at, 'citations',
                COALESCE((SELECT jsonb_agg(jsonb_build_object('number', c.number, 'title', c.title, 'locator', c.locator)
                                           ORDER BY c.number)
-                           FROM citations c WHERE c.message_id = m.id), '[]'))
+                           FROM citations c LEFT JOIN context_rows r ON (r.tenant_id, r.id) = (c.tenant_id, c.row_id)
+                          WHERE c.message_id = m.id AND COALESCE(r.classification, 0) <= %(clearance)s), '[]'))
           FROM messages m WHERE m.turn_id = t.id AND m.direction = 'outbound') AS reply,
        (SELECT jsonb_agg(jsonb_build_object('provider', l.provider, 'model', l.model, 'outcome', l.outcome,
                          'input_tokens', l.input_tokens, 'output_tokens', l.output_tokens,
@@ -337,12 +338,13 @@ SELECT t.id, t.session_id, t.number, t.state, b.slug AS binding, s.channel, t.fr
  LIMIT %(most)s;
 
 -- name: transcript
--- The newest messages of a session, newest first, with what the replies cite; a user_id limits it to
--- that user's session, else clearance to what it covers.
+-- The newest messages of a session, newest first, with what the replies cite as far as the clearance covers it; a
+-- user_id limits it to that user's session, else clearance to what it covers.
 SELECT m.id, m.direction, m.channel, m.kind, m.body AS text, m.sent_at AS at, m.turn_id,
        COALESCE((SELECT jsonb_agg(jsonb_build_object('number', c.number, 'title', c.title, 'locator', c.locator)
                                   ORDER BY c.number)
-                   FROM citations c WHERE c.message_id = m.id), '[]') AS citations
+                   FROM citations c LEFT JOIN context_rows r ON (r.tenant_id, r.id) = (c.tenant_id, c.row_id)
+                  WHERE c.message_id = m.id AND COALESCE(r.classification, 0) <= %(clearance)s), '[]') AS citations
   FROM messages m
   JOIN sessions s ON s.id = m.session_id
   JOIN users u ON u.id = s.user_id

@@ -175,7 +175,7 @@ def _converse(running: Running, loaded: Loaded) -> Answer:
             case Reply(text=None):
                 return Answer(polite.TROUBLE, degraded=True, problem="no_answer")
             case Reply(text=text):
-                return Answer(text or polite.TROUBLE)
+                return Answer(text or polite.TROUBLE, reader=loaded.principal)
 
 
 def _failed(problem: str) -> Answer:

@@ -208,8 +208,14 @@ def queues() -> Queues:
 def client(open_database: Callable[[], Database], clock: Time, queue: Sent, queues: Queues) -> Iterator[TestClient]:
     """A client of the API. Exceptions that nothing foresaw would be raised into the test."""
     connections = Connections(open_database)
+    yield TestClient(create_app(app_services(connections, clock, queue, queues)), follow_redirects=False)
+    connections.close()
+
+
+def app_services(connections: Connections, clock: Time, queue: Sent, queues: Queues) -> Services:
+    """What the API is run with: a database, and queues that keep what they are given."""
     issuers = Issuers((), "parlour", Unreachable())
-    services = Services(
+    return Services(
         connections=connections,
         sign_in=SignIn(issuers, lambda: TOKEN_SECRET, lambda: OPERATOR),
         turns=queue,
@@ -227,8 +233,6 @@ def client(open_database: Callable[[], Database], clock: Time, queue: Sent, queu
         new_id=uuid7,
         environment="test",
     )
-    yield TestClient(create_app(services), follow_redirects=False)
-    connections.close()
 
 
 @pytest.fixture

@@ -44,7 +44,7 @@ def test_a_row_keeps_its_number_and_new_rows_get_the_next(library: Library, rows
 def test_every_number_given_out_is_known_with_its_title_and_place(library: Library, rows: list[Found]) -> None:
     number(library, [rows[4], rows[3]])
     with library.database.transaction(library.principal) as tx:
-        assert known(tx, library.session_id) == [
+        assert known(library.principal, tx, library.session_id) == [
             Source(1, rows[4].row_id, "Note 4", "Part"),
             Source(2, rows[3].row_id, "Note 3", "Part"),
         ]
@@ -67,7 +67,7 @@ def test_numbers_are_per_session_and_tenant(library: Library, other_library: Lib
     with pytest.raises(NotFound):
         number(stranger, rows[:1])
     with library.database.transaction(other_library.principal) as tx:
-        assert known(tx, library.session_id) == []
+        assert known(library.principal, tx, library.session_id) == []
 
 
 def test_whoever_lost_the_lease_numbers_nothing(library: Library, rows: list[Found]) -> None:
@@ -75,7 +75,7 @@ def test_whoever_lost_the_lease_numbers_nothing(library: Library, rows: list[Fou
     with pytest.raises(LeaseLost):
         number(library, rows[1:2], fence=LEASE - 1)
     with library.database.transaction(library.principal) as tx:
-        assert len(known(tx, library.session_id)) == 1
+        assert len(known(library.principal, tx, library.session_id)) == 1
 
 
 def test_callers_at_the_same_time_agree(

@@ -170,5 +170,9 @@ SELECT number, row_id, title, locator
   FROM sources WHERE session_id = %(session_id)s AND row_id = ANY(%(row_ids)s);
 
 -- name: known_sources
--- Every number the session has given out, in order.
-SELECT number, row_id, title, locator FROM sources WHERE session_id = %(session_id)s ORDER BY number;
+-- Every number that the session has given out for what a reader of some clearance may see, in order.
+SELECT s.number, s.row_id, s.title, s.locator
+  FROM sources s
+  JOIN context_rows r ON (r.tenant_id, r.id) = (s.tenant_id, s.row_id) AND r.classification <= %(clearance)s
+ WHERE s.session_id = %(session_id)s
+ ORDER BY s.number;

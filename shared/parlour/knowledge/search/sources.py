@@ -8,6 +8,7 @@ from parlour.infra.postgres import Transaction
 from parlour.knowledge.search import store
 from parlour.knowledge.search.found import Found
 from parlour.knowledge.search.store import Source
+from parlour.principal import Principal
 
 __all__ = ["Source", "known", "number_rows"]
 
@@ -29,6 +30,7 @@ def number_rows(tx: Transaction, session_id: UUID, rows: Sequence[Found], fence:
     return {source.row_id: source.number for source in store.number_rows(tx, session_id, rows)}
 
 
-def known(tx: Transaction, session_id: UUID) -> list[Source]:
-    """Every number that the session has given out, in order; what citations are checked against."""
-    return store.known_sources(tx, session_id)
+def known(principal: Principal, tx: Transaction, session_id: UUID) -> list[Source]:
+    """Every number that the session has given out, in order; what citations are checked against. Not those of what the
+    principal may not see: they may have been cleared for more then, or it may have been closed since."""
+    return store.known_sources(tx, session_id, principal.clearance)

@@ -96,5 +96,5 @@ def number_rows(tx: Transaction, session_id: UUID, rows: Sequence[Found]) -> lis
     )
 
 
-def known_sources(tx: Transaction, session_id: UUID) -> list[Source]:
-    return tx.all(SQL["known_sources"], Source, session_id=session_id)
+def known_sources(tx: Transaction, session_id: UUID, clearance: int) -> list[Source]:
+    return tx.all(SQL["known_sources"], Source, session_id=session_id, clearance=clearance)

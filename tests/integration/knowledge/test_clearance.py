@@ -1,0 +1,372 @@
+"""What is above a reader's clearance is not there for them, nor for a neighbour: every tool, every route and the
+briefing answer as if it did not exist, in words, numbers and counts. Whoever adds a tool or a route finds it asked here
+as well: about what is restricted, or they have to say what to ask."""
+
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from uuid import UUID
+
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+
+from local.database import APP, Cluster
+from local.scratch import PASSWORD
+from parlour.api.app import create_app
+from parlour.api.connections import Connections
+from parlour.infra.jsonable import JsonObject
+from parlour.infra.postgres import Database, connector
+from parlour.knowledge.tools import kit
+from parlour.principal import Principal
+from parlour.turns.read import latest, transcript
+from tests.conftest import NOW
+from tests.desk import Desk, calls, says, searches
+from tests.integration.api.conftest import Queues, Sent, Time, app_services
+from tests.integration.knowledge.vault import (
+    FILE,
+    NUMBER,
+    RISK,
+    SESSION,
+    TURN,
+    WORDS,
+    Ask,
+    Reader,
+    Vault,
+    answers,
+    filled,
+    met,
+    open_vault,
+    routes,
+)
+
+CLOSED, DOCUMENT = "risk/closed", "document/closed-doc"
+
+TOOLS: Mapping[str, Sequence[JsonObject]] = {
+    "search_knowledge": [
+        {"query": WORDS, "limit": 10},
+        {"query": "the slab", "limit": 10},
+        {"query": WORDS, "scope": "type", "of": "risk"},
+        {"query": WORDS, "scope": "project", "of": "project/site"},
+        {"query": WORDS, "scope": "record", "of": "task/open"},
+        {"query": WORDS, "scope": "record", "of": "task/was"},
+        {"query": WORDS, "scope": "conversation"},
+        {"query": WORDS, "of": CLOSED},
+        {"query": WORDS, "scope": "record", "of": str(RISK)},
+    ],
+    "list_entities": [
+        {},
+        {"kind": "risk"},
+        {"kind": "document"},
+        {"text": "zeppelin"},
+        {"project": "project/site"},
+        {"project": CLOSED},
+    ],
+    "get_entity": [
+        {"entities": [CLOSED]},
+        {"entities": ["risk/close"]},
+        {"entities": [DOCUMENT]},
+        {"entities": ["task/open", "task/was", "project/site"]},
+    ],
+    "create_entity": [
+        {"kind": "task", "name": "A", "project": CLOSED},
+        {"kind": "task", "name": "A", "links": [{"relation": "relates_to", "to": CLOSED}]},
+        {"kind": "task", "name": "A", "sources": [NUMBER]},
+        {"kind": "document", "name": "A", "project": "project/site", "parent": DOCUMENT},
+    ],
+    "update_entity": [{"entity": CLOSED, "name": "A"}, {"entity": DOCUMENT, "text": "A"}],
+    "link_entities": [
+        {"links": [{"from": "task/open", "relation": "relates_to", "to": CLOSED}]},
+        {"links": [{"from": "task/open", "relation": "relates_to", "to": CLOSED}], "remove": True},
+    ],
+    "get_linked_entities": [
+        {"entity": "task/open"},
+        {"entity": "task/open", "kind": "risk"},
+        {"entity": "task/open", "page": 2},
+        {"entity": "project/site"},
+        {"entity": CLOSED},
+        {"entity": str(RISK)},
+    ],
+    "list_documents": [{}, {"project": "project/site"}, {"project": CLOSED}],
+    "search_documents": [
+        {"query": WORDS},
+        {"query": WORDS, "project": "project/site"},
+        {"query": "x", "project": CLOSED},
+    ],
+    "get_document": [{"document": DOCUMENT}, {"document": "closed-doc", "section": "Narwhal"}],
+    "get_document_metadata": [{"documents": [DOCUMENT, "document/manual"]}],
+}
+"""What each tool is asked. One that is not here is asked for nothing, which is refused: see the test of it."""
+
+RESTRICTED = {
+    "record_id": str(RISK), "type_key": "risk", "key": "closed", "ref": DOCUMENT, "file_id": str(FILE),
+    "session_id": str(SESSION), "turn_id": str(TURN), "call_id": str(TURN), "outbox_id": str(TURN),
+    "key_id": str(RISK), "member_id": str(RISK), "token": "none",
+}  # fmt: skip
+"""What a route's path is filled with."""
+
+ELSEWHERE: Mapping[str, Sequence[tuple[str, JsonObject]]] = {
+    "GET /v1/entities": [
+        ("/v1/entities", {}),
+        ("/v1/entities", {"params": {"type": "risk"}}),
+        ("/v1/entities", {"params": {"type": "risk", "most": 1}}),
+        ("/v1/entities", {"params": {"text": "zeppelin"}}),
+        ("/v1/entities", {"params": {"project": "project/site"}}),
+        ("/v1/entities", {"params": {"project": CLOSED}}),
+    ],
+    "GET /v1/entities/{type_key}/{key}": [
+        ("/v1/entities/risk/closed", {}),
+        ("/v1/entities/task/open", {}),
+        ("/v1/entities/task/was", {}),
+    ],
+    "GET /v1/entities/{type_key}/{key}/links": [
+        ("/v1/entities/risk/closed/links", {}),
+        ("/v1/entities/task/open/links", {}),
+        ("/v1/entities/task/open/links", {"params": {"kind": "risk", "most": 1}}),
+        ("/v1/entities/project/site/links", {}),
+    ],
+    "GET /v1/projects/{ref}/documents": [
+        ("/v1/projects/project/site/documents", {}),
+        (f"/v1/projects/{CLOSED}/documents", {}),
+    ],
+    "GET /v1/documents": [("/v1/documents", {}), ("/v1/documents", {"params": {"most": 1}})],
+    "GET /v1/documents/{ref}": [(f"/v1/documents/{DOCUMENT}", {}), ("/v1/documents/closed-doc", {})],
+    "GET /v1/files": [
+        ("/v1/files", {}),
+        ("/v1/files", {"params": {"about": "task/open"}}),
+        ("/v1/files", {"params": {"about": CLOSED}}),
+    ],
+    "GET /v1/search": [
+        ("/v1/search", {"params": {"q": WORDS, "most": 50}}),
+        ("/v1/search", {"params": {"q": "the slab", "most": 50}}),
+        ("/v1/search", {"params": {"q": WORDS, "scope": "type", "in": "risk"}}),
+        ("/v1/search", {"params": {"q": WORDS, "scope": "record", "in": "task/open"}}),
+        ("/v1/search", {"params": {"q": WORDS, "scope": "record", "in": "task/was"}}),
+        ("/v1/search", {"params": {"q": WORDS, "scope": "record", "in": CLOSED}}),
+        ("/v1/search", {"params": {"q": WORDS, "scope": "project", "in": "project/site"}}),
+        ("/v1/search", {"params": {"q": WORDS, "scope": "conversation", "in": str(SESSION)}}),
+    ],
+    "GET /v1/turns": [("/v1/turns", {}), ("/v1/turns", {"params": {"session_id": str(SESSION)}})],
+    "POST /v1/sessions": [("/v1/sessions", {"json": {"tenant": "acme", "binding": "desk", "entity": CLOSED}})],
+    "POST /v1/sessions/{session_id}/messages": [(f"/v1/sessions/{SESSION}/messages", {"json": {"text": "Hello"}})],
+    "POST /v1/entities": [
+        ("/v1/entities", {"json": {"type": "task", "name": "A", "project": CLOSED}}),
+    ],
+    "PATCH /v1/entities/{record_id}": [(f"/v1/entities/{RISK}", {"json": {"name": "A"}})],
+    "PATCH /v1/entities/{type_key}/{key}": [("/v1/entities/risk/closed", {"json": {"name": "A"}})],
+    "POST /v1/edges": [
+        ("/v1/edges", {"json": {"source": "task/open", "target": CLOSED, "relation": "relates_to"}}),
+        ("/v1/edges", {"json": {"source": str(RISK), "target": "task/open", "relation": "relates_to"}}),
+    ],
+    "DELETE /v1/edges": [
+        ("/v1/edges", {"params": {"source": "task/open", "target": CLOSED, "relation": "relates_to"}}),
+    ],
+    "POST /v1/documents": [
+        ("/v1/documents", {"json": {"title": "A", "project": CLOSED}}),
+        ("/v1/documents", {"json": {"title": "A", "project": "project/site", "parent": DOCUMENT}}),
+    ],
+    "PUT /v1/documents/{ref}/place": [
+        (f"/v1/documents/{DOCUMENT}/place", {"json": {"position": 0}}),
+        ("/v1/documents/document/manual/place", {"json": {"parent": DOCUMENT}}),
+    ],
+    "PATCH /v1/documents/{ref}": [(f"/v1/documents/{DOCUMENT}", {"json": {"title": "A"}})],
+    "POST /v1/files": [("/v1/files", {"json": {"name": "a.txt", "size_bytes": 3, "about": CLOSED}})],
+    "POST /v1/files/{file_id}/versions": [(f"/v1/files/{FILE}/versions", {"json": {"size_bytes": 3}})],
+    "POST /v1/attention/tool-calls/{call_id}": [(f"/v1/attention/tool-calls/{TURN}", {"json": {"how": "done"}})],
+    "POST /v1/attention/sends/{outbox_id}": [(f"/v1/attention/sends/{TURN}", {"json": {"how": "arrived"}})],
+    "POST /v1/attention/turns/{turn_id}": [(f"/v1/attention/turns/{TURN}", {"json": {"how": "dismiss"}})],
+}
+"""What is asked of a route besides, or in place of, its path about what is restricted."""
+
+NOT_ABOUT_RECORDS = {
+    "PUT /v1/pack": "it writes what the caller sends",
+    "PUT /v1/costs/cap": "money", "POST /v1/costs/stop": "money", "POST /v1/costs/resume": "money",
+    "POST /v1/keys": "access", "POST /v1/members": "access", "PUT /v1/members/{member_id}": "access",
+    "GET /v1/keys": "access, with the time of its last use", "PUT /v1/tenant/status": "the tenant itself",
+    "POST /v1/reembedding": "every row is embedded anew", "POST /v1/operations/redrive": "the operator's",
+    "GET /v1/costs": "money, also that of the conversations here",
+    "POST /v1/tool-results/{token}": "a tool's own answer",
+    "GET /v1/sessions/{session_id}/stream": "the same events as a list of them, without an end",
+}  # fmt: skip
+"""Routes that are not asked, and why not."""
+
+
+def asks() -> Iterator[Ask]:
+    for name in (tool.name for tool in kit.TOOLS):
+        for arguments in TOOLS.get(name, [{}]):
+            yield Ask(name, arguments, lambda vault, reader, n=name, a=arguments: vault.tool(reader, n, a))  # type: ignore[misc]
+    for name in routes(_app()):
+        method, _, template = name.partition(" ")
+        if name in NOT_ABOUT_RECORDS:
+            continue
+        for path, asked in ELSEWHERE.get(name) or [(filled(template, RESTRICTED), {})]:
+            yield Ask(name, [path, asked], _over_the_api(method, path, asked))
+    for handle in ("task/open", "project/site", CLOSED):
+        yield Ask("briefing", handle, lambda vault, reader, about=handle: vault.turn(reader, about))  # type: ignore[misc]
+
+
+def _over_the_api(method: str, path: str, asked: JsonObject) -> Callable[[Vault, Reader], str]:
+    return lambda vault, reader: vault.route(reader, method, path, asked)
+
+
+def _app(connections: Connections | None = None, queues: Queues | None = None) -> FastAPI:
+    nowhere = connections or Connections(lambda: Database(lambda _: None))  # type: ignore[arg-type,return-value]
+    return create_app(app_services(nowhere, Time(NOW), Sent(), queues or Queues()))
+
+
+ASKS = list(asks())
+READS = [tool.name for tool in kit.TOOLS if not tool.writes]
+EVERY = pytest.mark.parametrize("at", range(len(ASKS)), ids=[f"{at}-{ask.name}" for at, ask in enumerate(ASKS)])
+
+
+@dataclass(frozen=True)
+class Heard:
+    """The answers to ASKS, in order."""
+
+    before: list[str]
+    after: list[str]
+
+
+@dataclass(frozen=True)
+class Everything:
+    """What each reader heard."""
+
+    below: Heard
+    neighbour: Heard
+    cleared: dict[str, str]
+
+
+@pytest.fixture(scope="module")
+def heard(cluster: Cluster, template: str) -> Iterator[Everything]:
+    """Everything is asked once, on one database."""
+    name = f"test_{uuid.uuid4().hex}"
+    cluster.create(name, template)
+
+    def open_one() -> Database:
+        return Database(connector(cluster.parameters(name, APP, PASSWORD)))
+
+    connections, database, queues = Connections(open_one), open_one(), Queues()
+    client = TestClient(_app(connections, queues), follow_redirects=False)
+    yield _ask_all(open_vault(database, client, queues, NOW))
+    connections.close()
+    database.close()
+    cluster.drop(name)
+
+
+def _ask_all(vault: Vault) -> Everything:
+    vault.furnish()
+    vault.settle()
+    before = [answers(vault, reader, ASKS) for reader in (vault.below, vault.neighbour)]
+    vault.plant()
+    vault.settle()
+    after = [answers(vault, reader, ASKS) for reader in (vault.below, vault.neighbour)]
+    reading = [ask for ask in ASKS if ask.name.startswith(("GET", "briefing")) or ask.name in READS]
+    cleared: dict[str, str] = {}
+    for ask, answer in zip(reading, answers(vault, vault.cleared, reading), strict=True):
+        cleared[ask.name] = cleared.get(ask.name, "") + answer
+    return Everything(Heard(before[0], after[0]), Heard(before[1], after[1]), cleared)
+
+
+@EVERY
+@pytest.mark.parametrize("who", ["below", "neighbour"])
+def test_what_is_above_a_reader_changes_no_answer(heard: Everything, who: str, at: int) -> None:
+    told: Heard = getattr(heard, who)
+    answer = told.after[at]
+    assert answer == told.before[at], str(ASKS[at])
+    for words in _texts(ASKS[at].what):
+        answer = answer.replace(words, "")  # what was asked is quoted back
+    assert met(answer) == set(), str(ASKS[at])
+
+
+def _texts(asked: object) -> Iterator[str]:
+    """Every text of a question."""
+    if isinstance(asked, str):
+        yield asked
+    elif isinstance(asked, Mapping):
+        for part in asked.values():
+            yield from _texts(part)
+    elif isinstance(asked, Sequence):
+        for part in asked:
+            yield from _texts(part)
+
+
+SILENT = {
+    "GET /v1/entity-types", "GET /v1/relations", "GET /v1/health", "GET /console/settings.json", "GET /v1/bindings",
+    "GET /v1/tenant", "GET /v1/me", "GET /v1/members", "GET /v1/audit", "GET /v1/reembedding", "GET /v1/attention",
+    "GET /v1/attention/failed-sends", "GET /v1/operations/dead-letters", "GET /v1/sessions/{session_id}/events",
+}  # fmt: skip
+"""What tells nobody of records."""
+
+
+@pytest.mark.parametrize(
+    "name", sorted({ask.name for ask in ASKS if ask.name.startswith("GET")} | {*READS, "briefing"})
+)
+def test_somebody_cleared_meets_it(heard: Everything, name: str) -> None:
+    """Else nothing would be shown by the tests above."""
+    assert bool(met(heard.cleared[name])) is (name not in SILENT)
+
+
+def test_every_tool_is_asked() -> None:
+    assert set(TOOLS) == {tool.name for tool in kit.TOOLS}
+
+
+def test_every_route_is_asked_or_said_not_to_be_about_records() -> None:
+    known = set(routes(_app()))
+    assert set(ELSEWHERE) | set(NOT_ABOUT_RECORDS) <= known
+    assert not set(ELSEWHERE) & set(NOT_ABOUT_RECORDS)
+    writes = {name for name in known if not name.startswith(("GET", "DELETE"))}
+    unsaid = writes - set(ELSEWHERE) - set(NOT_ABOUT_RECORDS)
+    assert {name for name in unsaid if "{" not in name} == set()
+
+
+@pytest.fixture
+def closed(desk: Desk) -> Desk:
+    """A reader who was told of a document by its number, and whom it is closed to since."""
+    desk.write("How wide may a crack be?", "m1")
+    desk.model.script = [searches("crack width"), says("As wide as it says [1].")]
+    desk.run()
+    assert desk.rows("SELECT number FROM citations") == [(1,)]
+    desk.rows("UPDATE context_rows SET classification = 3 RETURNING id")
+    return desk
+
+
+def test_a_number_given_out_before_is_no_citation_any_more(closed: Desk) -> None:
+    closed.write("Where was that again?", "m2")
+    closed.model.script = [says("As I said [1].")]
+    closed.run()
+    assert closed.rows("SELECT body FROM messages WHERE direction = 'outbound' ORDER BY position DESC LIMIT 1") == [
+        ("As I said.",)
+    ]
+    assert len(closed.rows("SELECT number FROM citations")) == 1
+
+
+def test_what_was_cited_before_is_named_to_nobody_below_it(closed: Desk) -> None:
+    ((session, user),) = closed.rows("SELECT id, user_id FROM sessions")
+    assert isinstance(session, UUID)
+    assert isinstance(user, UUID)
+    viewer = Principal(closed.tenant_id, "member", None, frozenset({"viewer"}), clearance=2)
+    for reader, named in (
+        (Principal(closed.tenant_id, "user", user, clearance=1), 0), (viewer, 0), (replace(viewer, clearance=3), 1)
+    ):  # fmt: skip
+        with closed.database.transaction(reader) as tx:
+            told = transcript(reader, tx, session, 10)
+            turns = latest(reader, tx, 10) if reader.kind == "member" else []
+        assert [len(row.citations) for row in told if row.direction == "outbound"] == [named]
+        assert [len((turn.row.reply or {})["citations"]) for turn in turns] == [named] * len(turns)  # type: ignore[arg-type]
+
+
+def test_what_is_noted_from_it_is_refused_like_a_number_that_was_never_given_out(closed: Desk) -> None:
+    closed.write("Note that.", "m2")
+    risk: JsonObject = {"severity": "low", "state": "open", "owner": "Ida"}
+    closed.model.script = [
+        calls("create_entity", "a", kind="risk", name="A", properties=risk, sources=[1]),
+        calls("create_entity", "b", kind="risk", name="A", properties=risk, sources=[9]),
+        says("I cannot."),
+    ]
+    closed.add_tool("create_entity", closed._own_tools()["create_entity"], idempotent=True)
+    closed.run()
+    first, second = (
+        str(result["message"]) for (result,) in closed.rows(
+            "SELECT result FROM tool_calls WHERE name = 'create_entity' ORDER BY step") if isinstance(result, dict)
+    )  # fmt: skip
+    assert first.replace("1:", "9:") == second

@@ -1,0 +1,303 @@
+"""A tenant before and after restricted things are put into it: whatever a reader below asks, the answers are the same.
+
+Everything that can be asked (each tool, each route of the API, the briefing of a conversation) is asked once before and
+once after, by somebody below the restricted things and by a neighbour, and afterwards by somebody cleared, who meets
+them. Ids and handles of what is restricted are chosen in advance, so that asking for it before is asking for what is
+not there.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+
+from parlour.infra.errors import ModelError
+from parlour.infra.ids import uuid7
+from parlour.infra.jsonable import JsonObject, canonical
+from parlour.infra.postgres import Database
+from parlour.infra.queries import Query
+from parlour.knowledge.documents import written
+from parlour.knowledge.files import uploads
+from parlour.knowledge.files.file import NewFile
+from parlour.knowledge.records import edges, entities
+from parlour.knowledge.records.record import NewEntity, Patch
+from parlour.knowledge.tools import kit
+from parlour.principal import Principal
+from parlour.tools.arguments import check
+from parlour.tools.endpoints import PythonEndpoint
+from parlour.tools.result import failed, succeeded
+from parlour.tools.run import ToolContext
+from parlour.turns.receive import Wake
+from parlour.turns.run import run
+from parlour.turns.running import Services
+from tests.desk import Clock, Delayed, Queue, ScriptedModel, says
+from tests.integration.api.conftest import Flat, Queues, founded, operator
+from tests.integration.knowledge.conftest import execute
+from tests.integration.knowledge.file_desk import FileDesk
+
+CANARIES = ("zeppelin", "quagga", "narwhal", "okapi", "dugong", "axolotl")
+"""A word of each restricted thing: the record, the file, the document, a change, a message, a conversation."""
+
+RISK, FILE, SESSION, TURN, MESSAGE = (UUID(int=0x7000_0000_0000 + at) for at in range(5))
+"""What is restricted, by ids that are known before it is there."""
+
+WORDS = " ".join(CANARIES)
+NUMBER = 40
+"""A number of the reader's own conversation that was given out for the restricted file."""
+
+BELOW, CLEARED = 1, 3
+
+
+@dataclass(frozen=True)
+class Ask:
+    """One question, asked of a tool, a route or a turn: `name` says which, `what` with what."""
+
+    name: str
+    what: Any
+    ask: Callable[["Vault", "Reader"], str] = field(compare=False, repr=False)
+
+    def __str__(self) -> str:
+        return f"{self.name} {canonical(self.what)}"[:150]
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Somebody who asks: over the API with their key, by tools as a user in a conversation of theirs."""
+
+    tenant: str
+    principal: Principal
+    headers: Mapping[str, str]
+    session_id: UUID
+    about: UUID | None
+
+
+@dataclass
+class Vault:
+    """Two tenants and their readers, and what there is to ask them with."""
+
+    database: Database
+    client: TestClient
+    queues: Queues
+    clock: Clock
+    owner: Principal
+    below: Reader
+    cleared: Reader
+    neighbour: Reader
+
+    def tool(self, reader: Reader, name: str, arguments: JsonObject) -> str:
+        (tool,) = (one for one in kit.TOOLS if one.name == name)
+        endpoint = PythonEndpoint(kit.builtins(lambda database, tenant_id: Flat(), Delayed()), kit.LOOKUPS)
+        now = self.clock.now
+        context = ToolContext(
+            reader.principal, self.database, reader.session_id, uuid7(now), now, uuid7, 0,
+            idempotency_key=str(uuid7(now)), entity_id=reader.about,
+        )  # fmt: skip
+        try:
+            check(tool.schema, arguments)
+            return canonical(succeeded(endpoint.call(context, tool, arguments)).content)
+        except ModelError as error:
+            return canonical(failed(error).content)
+
+    def route(self, reader: Reader, method: str, path: str, asked: JsonObject) -> str:
+        answer = self.client.request(method, path, headers=dict(reader.headers), **asked)  # type: ignore[arg-type]
+        return f"{answer.status_code} {answer.text}"
+
+    def turn(self, reader: Reader, handle: str) -> str:
+        """The whole prompt of a new conversation about the record, for a visitor who is cleared as the reader is."""
+        opened = self.client.post("/v1/sessions", json={"tenant": reader.tenant, "binding": "desk", "entity": handle})
+        if opened.status_code != 201:
+            return opened.text
+        session_id, token = opened.json()["session_id"], opened.json()["token"]
+        with self.database.transaction(self.owner) as tx:
+            execute(tx, _CLEAR, level=reader.principal.clearance, id=session_id)
+        headers, path = {"Authorization": f"Bearer {token}"}, f"/v1/sessions/{session_id}/messages"
+        self.client.post(path, json={"text": "What is new?"}, headers=headers)
+        model = ScriptedModel()
+        model.provider, model.script = "offline", [says("So it is.")]
+        run(self._services(model), Wake(self.owner.tenant_id, UUID(session_id)), lambda: 60.0)
+        (request,) = model.requests
+        with self.database.transaction(self.owner) as tx:
+            execute(tx, "DELETE FROM sessions WHERE id = %(id)s", id=session_id)
+            execute(tx, "DELETE FROM spend_days")
+        return canonical([list(request.system), list(request.messages), list(request.tools)])
+
+    def _services(self, model: ScriptedModel) -> Services:
+        return Services(
+            database=self.database, models={"offline": model}, endpoints={}, outbox=Queue(), tools=Queue(),
+            embedding=Delayed(), default_cap=Decimal(20), clock=lambda: self.clock.now, new_id=uuid7,
+            sleep=lambda _: None, jitter=lambda low, _: low,
+        )  # fmt: skip
+
+    def settle(self) -> None:
+        """Every row has its vector, nothing waits, and nobody's Pulse is stale: that belongs to whoever writes it."""
+        with self.database.transaction(self.owner) as tx:
+            execute(tx, _EMBED)
+            execute(tx, "UPDATE context_rows SET pending = false")
+            execute(tx, "UPDATE entities SET stale_since = NULL, stale_causes = '{}'")
+
+    def furnish(self) -> None:
+        """What everybody may see, and a record whose past nobody below may."""
+        self._make("project", "site", "The site")
+        self._make("task", "open", "Pour the slab", "project/site")
+        self._make("risk", "open", "Rain", "project/site")
+        self._link("task/open", "risk/open", "relates_to")
+        self._write("manual", "Manual", "# Pour\n\nThe slab is poured in bays.", 0)
+        self._upload(uuid7(self.clock()), "open.txt", "The slab is poured in bays, says the file.", 0)
+        self._make("task", "was", "Was closed", level=CLEARED)
+        self._change("task/was", Patch(properties={"description": "okapi"}))
+        self._change("task/was", Patch(properties={"description": None}))
+        self._change("task/was", Patch(classification=0))
+        with self.database.transaction(self.owner) as tx:
+            execute(tx, _CLOSED_DESK, id=SESSION, now=self.clock())
+
+    def plant(self) -> None:
+        """What nobody below may meet: a record linked to an open one, a file about an open one, a document in the tree
+        of an open project, a message in the reader's own conversation, a conversation through a closed desk."""
+        self._make("risk", "closed", "Zeppelin ledger", "project/site", CLEARED, First(RISK))
+        self._link("task/open", "risk/closed", "relates_to")
+        self._write("closed-doc", "Narwhal", "# Narwhal\n\nThe narwhal stops the pour.", CLEARED, position=0)
+        self._upload(FILE, "quagga.txt", "The quagga stops the pour.", CLEARED)
+        values = {"session": self.below.session_id, "message": MESSAGE, "now": self.clock(), "risk": RISK, "file": FILE,
+                  "id": SESSION, "turn": TURN, "number": NUMBER}  # fmt: skip
+        with self.database.transaction(self.owner) as tx:
+            for statement in (_SAID, _CLOSED_SESSION, _CLOSED_TURN, _CLOSED_MESSAGE, _GIVEN_OUT):
+                execute(tx, statement, **{name: value for name, value in values.items() if f"%({name})s" in statement})
+
+    def _make(
+        self, kind: str, key: str, name: str, project: str | None = None, level: int = 0,
+        new_id: Callable[[datetime], UUID] = uuid7,
+    ) -> None:  # fmt: skip
+        new = NewEntity(kind, name, key, classification=level, project=project)
+        with self.database.transaction(self.owner) as tx:
+            entities.create(self.owner, tx, new, self.clock(), new_id)
+
+    def _link(self, source: str, target: str, relation: str) -> None:
+        with self.database.transaction(self.owner) as tx:
+            edges.link(self.owner, tx, source, target, relation, self.clock(), uuid7)
+
+    def _change(self, handle: str, patch: Patch) -> None:
+        with self.database.transaction(self.owner) as tx:
+            entities.change(self.owner, tx, handle, patch, None, self.clock(), uuid7)
+
+    def _write(self, key: str, title: str, content: str, level: int, position: int | None = None) -> None:
+        with self.database.transaction(self.owner) as tx:
+            written.create(
+                self.owner, tx, project="project/site", title=title, content=content, key=key, position=position,
+                classification=level, now=self.clock(), new_id=uuid7,
+            )  # fmt: skip
+
+    def _upload(self, file_id: UUID, name: str, text: str, level: int) -> None:
+        desk = FileDesk(self.database, self.owner, self.clock, self.queues.bucket)
+        new = NewFile(name, len(text), "task/open", classification=level)
+        with self.database.transaction(self.owner) as tx:
+            started = uploads.start(self.owner, tx, desk.bucket, new, self.clock(), file_id)
+        desk.bucket.post(started.form, text.encode())
+        desk.complete(file_id)
+        desk.work()
+
+
+class First:
+    """Gives that id out first, then others."""
+
+    def __init__(self, first: UUID) -> None:
+        self._left = [first]
+
+    def __call__(self, now: datetime) -> UUID:
+        return self._left.pop() if self._left else uuid7(now)
+
+
+_CLEAR = "UPDATE users u SET clearance = %(level)s FROM sessions s WHERE u.id = s.user_id AND s.id = %(id)s"
+_EMBED = """
+INSERT INTO embeddings (tenant_id, row_id, model, vector)
+SELECT tenant_id, id, 'flat@2', '[1,0]' FROM context_rows ON CONFLICT DO NOTHING
+"""
+_TENANT = Query("test.tenant", "-", "SELECT tenant_id FROM routes WHERE key = %(key)s")
+_SAID = """
+WITH said AS (
+    INSERT INTO messages (tenant_id, id, session_id, binding_id, direction, state, channel, kind, body, sent_at,
+                          received_at, indexed)
+    SELECT tenant_id, %(message)s, id, binding_id, 'inbound', 'ignored', 'web', 'text', 'The dugong stops the pour.',
+           %(now)s, %(now)s, true
+      FROM sessions WHERE id = %(session)s
+)
+INSERT INTO context_rows (tenant_id, id, kind, ordinal, title, content, content_hash, classification, metadata,
+                          session_id, message_id, created_at)
+SELECT current_tenant(), %(message)s, 'chat_message', 0, 'Talk', 'The dugong stops the pour.', 'dugong', 3, '{}',
+       %(session)s, NULL, %(now)s
+"""
+_CLOSED_DESK = """
+INSERT INTO bindings (tenant_id, id, slug, display_name, human_id, team_id, agent_id, clearance, created_at, updated_at)
+SELECT tenant_id, %(id)s, 'closed', 'Closed', human_id, team_id, agent_id, 3, %(now)s, %(now)s
+  FROM bindings WHERE slug = 'desk'
+"""
+_CLOSED_SESSION = """
+INSERT INTO sessions (tenant_id, id, user_id, binding_id, entity_id, channel, title, created_at, last_active_at)
+SELECT tenant_id, %(id)s, user_id, %(id)s, %(risk)s, 'web', 'About the axolotl', %(now)s, %(now)s
+  FROM sessions WHERE id = %(session)s
+"""
+_CLOSED_TURN = """
+INSERT INTO turns (tenant_id, id, session_id, binding_id, number, state, frozen_at, stage_ms)
+VALUES (current_tenant(), %(turn)s, %(id)s, %(id)s, 1, 'answered', %(now)s, '{}')
+"""
+_CLOSED_MESSAGE = """
+INSERT INTO messages (tenant_id, id, session_id, binding_id, turn_id, direction, state, channel, kind, body, sent_at,
+                      received_at, indexed)
+VALUES (current_tenant(), %(turn)s, %(id)s, %(id)s, %(turn)s, 'inbound', 'answered', 'web', 'text',
+        'Where is the axolotl?', %(now)s, %(now)s, true)
+"""
+_GIVEN_OUT = """
+INSERT INTO sources (tenant_id, session_id, number, row_id, title, locator)
+SELECT tenant_id, %(session)s, %(number)s, id, title, '' FROM context_rows
+ WHERE file_id = %(file)s AND kind = 'file_chunk' ORDER BY ordinal LIMIT 1
+"""
+
+
+def open_vault(database: Database, client: TestClient, queues: Queues, now: datetime) -> Vault:
+    """The tenants with nothing in them but what a pack brings."""
+    for slug in ("acme", "brick"):
+        founded(client, slug)
+    owner = Principal(_tenant(database, "acme"), "member", None, frozenset({"admin"}), clearance=CLEARED)
+    clock = Clock(now)
+    readers = [_reader(database, client, slug, level) for slug, level in
+               (("acme", BELOW), ("acme", CLEARED), ("brick", CLEARED))]  # fmt: skip
+    return Vault(database, client, queues, clock, owner, *readers)
+
+
+def _reader(database: Database, client: TestClient, tenant: str, level: int) -> Reader:
+    body = {"name": "reader", "roles": ["admin", "editor", "viewer"], "clearance": level}
+    key = client.post("/v1/keys", json=body, headers=operator(tenant)).json()["key"]
+    session = client.post("/v1/sessions", json={"tenant": tenant, "binding": "desk"}).json()["session_id"]
+    principal = Principal(_tenant(database, tenant), "user", UUID(session), clearance=level)
+    return Reader(tenant, principal, {"Authorization": f"Bearer {key}"}, UUID(session), None)
+
+
+def _tenant(database: Database, slug: str) -> UUID:
+    with database.transaction(None) as tx:
+        found: UUID = tx.value(
+            Query("test.t", "-", "SELECT tenant_id FROM routes WHERE key = %(key)s"), key=f"tenant:{slug}"
+        )
+    return found
+
+
+def routes(app: FastAPI) -> list[str]:
+    """Every route of the API, as method and path."""
+    return [f"{method.upper()} {path}" for path, said in app.openapi()["paths"].items() for method in said]
+
+
+def filled(path: str, values: Mapping[str, str]) -> str:
+    """A route's path about what is restricted; KeyError for a parameter that nobody has said anything about."""
+    return path.format_map(values)
+
+
+def answers(vault: Vault, reader: Reader, asks: Sequence[Ask]) -> list[str]:
+    return [ask.ask(vault, reader) for ask in asks]
+
+
+def met(text: str) -> set[str]:
+    """The canaries in an answer."""
+    return {word for word in CANARIES if word in text.casefold()}
