@@ -1,12 +1,9 @@
 """Files and records on the deployed functions: what is uploaded is found, page and all, on the web and on WhatsApp."""
 
-from typing import Any
-
-import httpx2
 import pytest
 
-from local import example
 from local.talk import citation_problem, sample, until
+from tests.end_to_end.operating import operate, state, upload
 from tests.end_to_end.world import World
 from tests.papers import pdf
 
@@ -21,38 +18,6 @@ QUAY = [
     ],
 ]
 QUESTION = "What is the limit of liability at Aldermoor quay?"
-
-
-def operate(world: World, method: str, path: str, **how: Any) -> httpx2.Response:
-    """A request as the deployment's operator; one that is refused fails the test."""
-    keys = {"Authorization": f"Bearer {world.stack.keys.operator_key}", "Parlour-Tenant": example.TENANT}
-    answer = world.talk.client.request(method, f"{world.stack.addresses.console}{path}", headers=keys, **how)
-    assert answer.is_success, f"{method} {path}: {answer.status_code} {answer.text[:300]}"
-    return answer
-
-
-def upload(world: World, name: str, data: bytes, about: str) -> str:
-    """Upload as a browser does: the form from the API, the bytes to the bucket, word to the API. Returns its id."""
-    wanted = {"name": name, "size_bytes": len(data), "about": about}
-    started = operate(world, "POST", "/v1/files", json=wanted).json()
-    form = started["upload"]
-    sent = world.talk.client.post(form["url"], data=form["fields"], files={"file": (name, data)})
-    assert sent.is_success, f"{sent.status_code} {sent.text[:300]}"
-    file_id = str(started["file"]["id"])
-    operate(world, "POST", f"/v1/files/{file_id}/complete")
-    return file_id
-
-
-def state(world: World, file_id: str) -> dict[str, Any]:
-    """The file once it is read, or was refused."""
-
-    def look() -> dict[str, Any] | None:
-        file: dict[str, Any] = operate(world, "GET", f"/v1/files/{file_id}").json()
-        return file if file["state"] in {"ready", "failed"} else None
-
-    found = until(look, "the end of reading the file", 90)
-    assert found is not None
-    return found
 
 
 @pytest.fixture(scope="module")

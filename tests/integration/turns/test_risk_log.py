@@ -1,4 +1,5 @@
-""" "Add those to the risk log": a conversation that writes records, from what it found, once, whatever breaks."""
+""" "Add those to the risk log": written once, whatever breaks, and never more than may be seen. The story itself, from
+the contract's file to the risks of all contracts, is tests/end_to_end/test_risk_log.py."""
 
 import json
 from datetime import timedelta
@@ -38,41 +39,6 @@ def risks(desk: Desk) -> list[tuple[object, ...]]:
 
 def results(desk: Desk, name: str) -> list[Any]:
     return [result for (result,) in desk.rows(f"SELECT result FROM tool_calls WHERE name = '{name}' ORDER BY id")]
-
-
-def test_a_risk_is_noted_with_its_clause_and_page_and_linked_to_the_contract(asked: Desk) -> None:
-    (found,) = results(asked, "search_knowledge")
-    first = found["documents"][0]
-    asked.model.script = [note(asked), says("Noted.")]
-    asked.run()
-    ((_, properties),) = risks(asked)
-    assert isinstance(properties, dict)
-    (source,) = properties["sources"]
-    assert source["title"] == first["title"]
-    assert source["locator"]
-    assert source["page"] == int(first["metadata"].split("page ")[1].split()[0])
-    (made,) = results(asked, "create_entity")
-    assert [edge["relation"] for edge in made["edges_created"]] == ["references"]
-    assert made["edges_created"][0]["to"] == first["record"]
-    assert asked.rows("SELECT created_by ~ '^user:' FROM entities WHERE name = 'Delay damages'") == [(True,)]
-    assert asked.rows("SELECT writes, state FROM tool_calls WHERE name = 'create_entity'") == [(True, "done")]
-
-
-def test_the_next_question_finds_what_was_noted(asked: Desk) -> None:
-    asked.model.script = [note(asked), says("Noted.")]
-    asked.run()
-    asked.write("Which risks are there across all contracts?", "m3")
-    asked.model.script = [
-        calls("search_knowledge", "a", query="delay damages", scope="type", of="risk"),
-        calls("list_entities", "b", kind="risk", where={"severity": "high"}),
-        says("The damages for delay [2]."),
-    ]
-    asked.run()
-    found = json.dumps(results(asked, "search_knowledge")[-1])
-    assert "Delay damages" in found
-    assert "page: " in found
-    (listed,) = results(asked, "list_entities")
-    assert "Delay damages" in [one["name"] for one in listed["entities"]]
 
 
 def test_a_worker_that_dies_after_it_wrote_writes_nothing_twice(asked: Desk) -> None:
