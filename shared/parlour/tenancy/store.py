@@ -110,7 +110,7 @@ def open_visitor(tx: Transaction, **values: UUID | datetime | None) -> Contact |
     return tx.first(SQL["open_visitor"], Contact, **values)
 
 
-def open_session(tx: Transaction, **values: UUID | datetime | int | None) -> Session | None:
+def open_session(tx: Transaction, **values: UUID | datetime | int | str | None) -> Session | None:
     return tx.first(SQL["open_session"], Session, **values)
 
 
