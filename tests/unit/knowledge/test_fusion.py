@@ -53,6 +53,9 @@ def test_a_name_inside_another_word_names_nobody() -> None:
 def test_a_turn_gains_from_what_is_said_beside_it() -> None:
     rows = [turn(1, "A", "Any pets?", 0.4), turn(2, "B", "Two cats.", 0.2), turn(7, "B", "Far away.", 0.25)]
     assert order(rows) == [1, 2, 7]
+    further = [turn(1, "A", "Any pets?", 0.4), turn(3, "B", "Two cats.", 0.22), turn(7, "B", "Far away.", 0.25)]
+    assert order(further) == [1, 3, 7]
+    assert order([turn(1, "A", "Any pets?", 0.4), turn(4, "B", "Two.", 0.22), turn(7, "B", "Far.", 0.25)]) == [1, 7, 4]
 
 
 def test_pieces_of_a_document_are_no_neighbours_of_each_other() -> None:

@@ -28,15 +28,15 @@ POOL = 400
 WORDS = 48
 """Different words of a question that are looked for; a question with the turn before it seldom has thirty."""
 
-BEFORE, AFTER = 0.5, 0.2
+BEFORE, AFTER = (0.5, 0.2), (0.2, 0.1)
 """How much of a turn's likeness to the question are the turn before it (often the question that it answers) and the
-one after it."""
+one before that, and the two after it."""
 
 _SPEAKER = 0.3
 """What a turn gains when the question names who said it."""
 
-_NEIGHBOUR = 0.3
-"""The part of its score that a turn adds to the turns beside it."""
+_NEIGHBOURS = {1: 0.3, 2: 0.1}
+"""The part of its score that a turn adds to the turns so many places away."""
 
 _REPEATED = 0.9
 """What is left of a score with every better row of the same document: six pieces of one contract seldom answer six
@@ -84,17 +84,16 @@ def _is_in(name: str, words: str) -> bool:
 
 
 def _among_neighbours(rows: Sequence[Placed], scores: Mapping[UUID, float]) -> dict[UUID, float]:
-    """Each turn of a conversation with a part of what the turns beside it have."""
+    """Each turn of a conversation with a part of what the turns around it have."""
     at = {(row.session_id, row.place): scores[row.row_id] for row in rows if row.session_id}
-    return {
-        row.row_id: scores[row.row_id]
-        + (
-            _NEIGHBOUR * sum(at.get((row.session_id, row.place + step), 0.0) for step in (-1, 1))
-            if row.session_id
-            else 0
+
+    def lent(row: Placed) -> float:
+        return sum(
+            part * (at.get((row.session_id, row.place - away), 0.0) + at.get((row.session_id, row.place + away), 0.0))
+            for away, part in _NEIGHBOURS.items()
         )
-        for row in rows
-    }
+
+    return {row.row_id: scores[row.row_id] + (lent(row) if row.session_id else 0.0) for row in rows}
 
 
 def _behind_their_records(rows: Sequence[Placed], scores: Mapping[UUID, float]) -> dict[UUID, float]:

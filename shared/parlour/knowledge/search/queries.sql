@@ -79,15 +79,19 @@ WITH speakers AS (
       FROM worded w
       JOIN (SELECT id, 0.75 + 0.25 * length(lexemes) / avg(length(lexemes)) OVER () AS length FROM matching) l USING (id)
 ), heard AS (
-    -- The turns of a conversation, each with what the one before and the one after it have to do with the question.
+    -- The turns of a conversation, each with what the two before and the two after it have to do with the question.
     SELECT id, distance + %(before)s * COALESCE(lag(distance) OVER turns, 1)
-                        + %(after)s * COALESCE(lead(distance) OVER turns, 1) AS distance
+                        + %(long_before)s * COALESCE(lag(distance, 2) OVER turns, 1)
+                        + %(after)s * COALESCE(lead(distance) OVER turns, 1)
+                        + %(long_after)s * COALESCE(lead(distance, 2) OVER turns, 1) AS distance
       FROM distances
      WHERE %(session_id)s::uuid IS NOT NULL
     WINDOW turns AS (ORDER BY turn)
 ), overheard AS (
     SELECT w.id, COALESCE(m.words, 0) + %(before)s * COALESCE(lag(m.words) OVER turns, 0)
-                                      + %(after)s * COALESCE(lead(m.words) OVER turns, 0) AS words
+                                      + %(long_before)s * COALESCE(lag(m.words, 2) OVER turns, 0)
+                                      + %(after)s * COALESCE(lead(m.words) OVER turns, 0)
+                                      + %(long_after)s * COALESCE(lead(m.words, 2) OVER turns, 0) AS words
       FROM within w
       LEFT JOIN weighed m USING (id)
      WHERE %(session_id)s::uuid IS NOT NULL

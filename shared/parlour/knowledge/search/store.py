@@ -76,8 +76,10 @@ def search(tx: Transaction, *, asked: Asked, scope: Scope, sight: Sight, depth: 
         longest=fusion.WORDS,
         k=fusion.K,
         wording=1.0 if scope.session_id else fusion.WORDING,
-        before=fusion.BEFORE,
-        after=fusion.AFTER,
+        before=fusion.BEFORE[0],
+        long_before=fusion.BEFORE[1],
+        after=fusion.AFTER[0],
+        long_after=fusion.AFTER[1],
     )
 
 
