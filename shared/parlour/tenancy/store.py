@@ -106,7 +106,7 @@ def contact(tx: Transaction, **values: str | UUID | datetime | None) -> Contact:
     return tx.one(SQL["contact"], Contact, **values)
 
 
-def open_visitor(tx: Transaction, **values: UUID | datetime | None) -> Contact | None:
+def open_visitor(tx: Transaction, **values: UUID | datetime | str | None) -> Contact | None:
     return tx.first(SQL["open_visitor"], Contact, **values)
 
 
