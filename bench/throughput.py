@@ -90,11 +90,12 @@ def measure(running: World, desk: Desk, sessions: int) -> Measured:
             raise LookupError(f"the webhook was answered with {ended}")
 
     with ThreadPoolExecutor(2) as writing:
-        all_written = writing.map(write, numbers)
+        written = [writing.submit(write, number) for number in numbers]
         Pump(running, slots=WORKERS, seconds=60, intake=10, patience=0.02).run(
-            1_800, go_on=lambda: len(begun) < sessions
+            1_800, go_on=lambda: not all(one.done() for one in written)
         )
-        list(all_written)
+        for one in written:
+            one.result()
     answered = {number: float(at) for number, at in running.rows(_WAITS, desk.tenant_id)}
     waits = [answered[number] - begun[number] for number in numbers]
     return Measured(sessions, waits, max(answered.values()) - min(begun.values()))

@@ -214,10 +214,13 @@ def webhook(payload: JsonObject) -> dict[str, Any]:
 
 
 @contextmanager
-def world(scripts: Mapping[str, Script], *, offline: bool = False) -> Iterator[World]:
+def world(
+    scripts: Mapping[str, Script], *, offline: bool = False, given: Mapping[str, str] | None = None
+) -> Iterator[World]:
     """Everything started, in a folder and on ports of its own; taken down at the end.
 
     offline   the stand-in answers instead of the scripts.
+    given     variables that the functions have besides, or instead.
     """
     folder = FOLDER / f"chaos-{os.getpid()}"
     with ExitStack() as running:
@@ -239,6 +242,7 @@ def world(scripts: Mapping[str, Script], *, offline: bool = False) -> Iterator[W
         running.callback(model.close)
         urls = queues.create(emulator.client("sqs", endpoint), "chaos")
         environment = _environment(cluster, endpoint, servers, model, urls, "" if offline else "chaos")
+        environment |= given or {}
         workers = gateway.workers = Workers(environment, folder / "logs")
         running.callback(workers.stop)
         opened = World(cluster, endpoint, servers, model, workers, urls)
