@@ -8,8 +8,8 @@ are public and the reader is, so that a filter is at work beside the tenant.
 
 1k, 10k, 20k     real texts, embedded with MiniLM: the lines of --corpus, repeated with noise when they are too few;
                  without --corpus, synthetic like the others.
-100k, 1M         synthetic: 384 dimensions, points around 1,000 centres; 1M with --large, which takes some 4 GB and
-                 half an hour.
+100k, 1M         synthetic: 384 dimensions, points around 1,000 centres; 1M with --large, which takes some 6 GB and
+                 half an hour. Where every tenant is compared in full, no index is read, and none is made.
 
 recall %         of the exact search's rows, over QUESTIONS questions (points of the set, moved a little).
 fewest           the smallest number of rows that a question got; visible: how many there are for the reader.
