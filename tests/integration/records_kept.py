@@ -1,9 +1,14 @@
 """The part of the working day in which records are made, changed, linked, listed and deleted by people."""
 
 from parlour.infra.ids import uuid7
+from parlour.infra.jsonable import JsonObject
 from parlour.knowledge.documents import written
+from parlour.knowledge.documents.projects import create_project
+from parlour.knowledge.files import uploads
+from parlour.knowledge.files.file import NewFile
 from parlour.knowledge.records import backfill, edges, entities, registry
 from parlour.knowledge.records.entities import NewEntity, Patch
+from tests.bucket import Bucket
 from tests.desk import Desk
 
 _TOLD_ANEW = "UPDATE entity_types SET version = version + 1, {} WHERE key = 'finding' RETURNING id"
@@ -13,6 +18,7 @@ def records_kept(desk: Desk) -> None:
     """A finding is written down, linked to the project, corrected, found again and closed."""
     admin, now = desk.admin, desk.clock()
     with desk.database.transaction(admin) as tx:
+        assert entities.hold(admin, tx, "project/NRS", None)
         new = NewEntity("finding", "Gap in the guard rail", "F-1", {"severity": "high"}, project="project/NRS")
         finding = entities.create(admin, tx, new, now, uuid7)
         assert entities.read_many(admin, tx, ["finding/F-1", "finding/F-2"]) == [finding]
@@ -24,14 +30,31 @@ def records_kept(desk: Desk) -> None:
         assert "finding" in registry.definitions(tx)
         edges.unlink(admin, tx, finding.id, "risk/R-03", "answers", now, uuid7)
         entities.delete(admin, tx, "finding/F-1", 2, now, uuid7)
-        for _ in range(2):
-            assert entities.create(admin, tx, new, now, uuid7, "day-1").id == finding.id
-        assert edges.link(admin, tx, finding.id, "risk/R-03", "answers", now, uuid7, "day-2").is_new
+        again, same = (entities.create(admin, tx, new, now, uuid7, "day-1").id for _ in range(2))
+        assert again == same != finding.id
+        assert edges.link(admin, tx, again, "risk/R-03", "answers", now, uuid7, "day-2").is_new
         note = written.create(admin, tx, "project/NRS", "Guard rails", content="Seen today.", now=now, new_id=uuid7)
         seen = Patch(name="Guard rails, seen")
         renamed = entities.change(admin, tx, note.handle, seen, None, now, uuid7, origin="day-3")
         assert entities.was_changed(tx, renamed.id, "day-3")
+    a_project_called_off(desk)
     of_a_kind_told_anew(desk)
+
+
+def a_project_called_off(desk: Desk) -> None:
+    """It goes with what it was for, and another one takes its name."""
+    admin, now = desk.admin, desk.clock()
+    facts: JsonObject = {"client": "Port", "contractor": "Dam", "status": "tender"}
+    with desk.database.transaction(admin) as tx:
+        uploads.start(admin, tx, Bucket(), NewFile("map.md", 100, "project/NRS"), now, uuid7(now))
+        for _ in range(2):
+            shed = NewEntity("project", "Shed", "SHED", facts)
+            begun = create_project(admin, tx, shed, "A shed.", now, uuid7)
+            written.create(admin, tx, begun.project.id, "Notes", key="shed", now=now, new_id=uuid7)
+            entities.delete(admin, tx, "document/shed", None, now, uuid7)
+            plan = NewFile("plan.md", 100, begun.project.handle)
+            uploads.start(admin, tx, Bucket(), plan, now, uuid7(now))
+            entities.delete(admin, tx, begun.project.id, None, now, uuid7)
 
 
 def of_a_kind_told_anew(desk: Desk) -> None:

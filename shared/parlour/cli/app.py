@@ -85,11 +85,13 @@ def choose(
 def apply(
     context: typer.Context, pack: Annotated[Path, typer.Argument(help="The folder that has tenant.yaml in it.")]
 ) -> None:
-    """Apply a pack; again, it changes nothing. Documents and records it no longer has stay."""
+    """Apply a pack; again, it changes nothing. Documents and records it no longer has stay, and are named."""
     target = _target(context)
     done = target.call("PUT", "v1/pack", {"files": pack_folder.read(pack)})
     rows = [(kind, *(counts.get(name, 0) for name in _COUNTS)) for kind, counts in done["kinds"].items()]
     terminal.show(drawing.table(("", *_COUNTS), rows))
+    if done["left"]:
+        terminal.line(f"no longer in the pack, kept: {', '.join(done['left'])}; delete what is to go by itself")
     terminal.line(f"{done['tenant']}: {'applied' if done['changed'] else 'nothing to change'}")
 
 

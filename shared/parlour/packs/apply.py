@@ -10,14 +10,14 @@ from parlour.context import tokens
 from parlour.infra import log
 from parlour.infra.errors import Conflict, Forbidden, InvalidPack, NotFound
 from parlour.infra.ids import NewId
-from parlour.infra.jsonable import JsonObject
+from parlour.infra.jsonable import Json, JsonObject
 from parlour.infra.postgres import Database, Transaction
-from parlour.knowledge.documents.documents import prepare_documents, write_documents
+from parlour.knowledge.documents.documents import left_documents, prepare_documents, write_documents
 from parlour.knowledge.index.embed import Embedder, embed_texts, space
 from parlour.knowledge.records import backfill
 from parlour.knowledge.records.changes import Changes
 from parlour.knowledge.records.definition import is_told_anew
-from parlour.knowledge.records.drafts import prepare_entities, write_entities
+from parlour.knowledge.records.drafts import left_entities, prepare_entities, write_entities
 from parlour.knowledge.records.edges import write_edges
 from parlour.models import spend
 from parlour.packs import built_in, built_in_kinds, drafts, plan, store, weigh
@@ -26,6 +26,9 @@ from parlour.packs.plan import Kind, Plan, Stored
 from parlour.principal import LEVELS, Principal
 from parlour.tenancy import audit, routes, tenants, versions
 from parlour.tenancy.roles import require
+
+MOST_NAMED = 100
+"""How many of the records and documents that are kept are named; all of them are counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +47,13 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What an apply did, by kind: tenant, those of `plan.Kind`, entity, edge, document."""
+    """What an apply did, by kind: tenant, those of `plan.Kind`, entity, edge, document; and the handles of records and
+    documents that an earlier pack brought, this one does not have, and that are kept."""
 
     tenant_id: UUID
     tenant_slug: str
     kinds: Mapping[str, Tally]
+    left: Sequence[str] = ()
 
     @property
     def changed(self) -> bool:
@@ -58,7 +63,8 @@ class Applied:
     def to_json(self) -> JsonObject:
         """The same as JSON: what the API answers and the audit trail keeps."""
         kinds: JsonObject = {kind: _counts(tally) for kind, tally in self.kinds.items()}
-        return {"tenant": self.tenant_slug, "changed": self.changed, "kinds": kinds}
+        left: list[Json] = [*self.left[:MOST_NAMED]]
+        return {"tenant": self.tenant_slug, "changed": self.changed, "kinds": kinds, "left": left}
 
 
 def apply(
@@ -92,19 +98,20 @@ def apply(
     pack = built_in_kinds.added(built_in.added(pack))
     _refuse_too_large(pack, measure)
     where = space(embedder)
-    types, records = drafts.record_types(pack), drafts.entities(pack)
+    types, records, texts = drafts.record_types(pack), drafts.entities(pack), drafts.documents(pack)
     with database.transaction(principal) as tx:
         _check_tenant(principal, pack, tenants.get(tx))
         entities = prepare_entities(tx, records, types, where)
-        documents = prepare_documents(tx, drafts.documents(pack), where)
+        documents = prepare_documents(tx, texts, where)
     vectors = embed_texts(embedder, [*entities.texts, *documents.texts])
     with database.transaction(principal) as tx:
         kinds = {"tenant": _write_tenant(principal, tx, pack, now, new_id)}
         kinds |= _write_configuration(principal, tx, pack, now, new_id)
-        kinds["entity"] = _tally(write_entities(principal, tx, entities, vectors, now, new_id))
+        left = left_entities(tx, records), left_documents(tx, texts)
+        kinds["entity"] = _tally(write_entities(principal, tx, entities, vectors, now, new_id), len(left[0]))
         kinds["edge"] = _tally(write_edges(principal, tx, drafts.edges(pack), now, new_id))
-        kinds["document"] = _tally(write_documents(principal, tx, documents, vectors, now, new_id))
-        applied = Applied(principal.tenant_id, pack.tenant.slug, kinds)
+        kinds["document"] = _tally(write_documents(principal, tx, documents, vectors, now, new_id), len(left[1]))
+        applied = Applied(principal.tenant_id, pack.tenant.slug, kinds, [*left[0], *left[1]])
         if applied.changed:
             audit.record(principal, tx, "pack.applied", f"tenant:{principal.tenant_id}", applied.to_json(), now, new_id)
     log.info("pack_applied", tenant_id=principal.tenant_id, changed=applied.changed)

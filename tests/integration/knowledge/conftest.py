@@ -10,6 +10,7 @@ from uuid import UUID
 
 import pytest
 
+from bench.shelves import SESSION
 from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database, Transaction
 from parlour.infra.queries import Query
@@ -32,26 +33,6 @@ _TYPE = """
 INSERT INTO entity_types (tenant_id, id, key, display_name, created_at, updated_at)
 VALUES (current_tenant(), %(id)s, %(key)s, %(name)s, %(now)s, %(now)s)
 """
-_SESSION = """
-WITH h AS (
-    INSERT INTO humans (tenant_id, id, slug, display_name, created_at, updated_at)
-    VALUES (current_tenant(), %(id)s, 'h', 'H', %(now)s, %(now)s)
-), t AS (
-    INSERT INTO teams (tenant_id, id, slug, display_name, created_at, updated_at)
-    VALUES (current_tenant(), %(id)s, 't', 'T', %(now)s, %(now)s)
-), a AS (
-    INSERT INTO agents (tenant_id, id, slug, display_name, created_at, updated_at)
-    VALUES (current_tenant(), %(id)s, 'a', 'A', %(now)s, %(now)s)
-), b AS (
-    INSERT INTO bindings (tenant_id, id, slug, display_name, human_id, team_id, agent_id, created_at, updated_at)
-    VALUES (current_tenant(), %(id)s, 'b', 'B', %(id)s, %(id)s, %(id)s, %(now)s, %(now)s)
-), u AS (
-    INSERT INTO users (tenant_id, id, created_at) VALUES (current_tenant(), %(id)s, %(now)s)
-)
-INSERT INTO sessions (tenant_id, id, user_id, binding_id, channel, lease_token, created_at, last_active_at)
-VALUES (current_tenant(), %(id)s, %(id)s, %(id)s, 'web', 7, %(now)s, %(now)s)
-"""
-
 LEASE = 7
 """The token of the lease that the session was last taken with."""
 
@@ -102,9 +83,10 @@ class Library:
         with self.database.transaction(self.principal) as tx:
             return write_edges(self.principal, tx, drafts, self.now, uuid7)
 
-    def rows(self) -> list["Row"]:
+    def rows(self, *, changes: bool = False) -> list["Row"]:
+        """What is searched; what tells of changes only when asked for."""
         with self.database.transaction(self.principal) as tx:
-            return tx.all(_ROWS, Row)
+            return tx.all(_ROWS, Row, changes=changes)
 
 
 @dataclass(frozen=True)
@@ -132,6 +114,7 @@ SELECT r.id, e.key AS entity, d.key AS document, r.ordinal, r.title, r.content, 
   LEFT JOIN embeddings v ON v.row_id = r.id
   LEFT JOIN entities e ON e.id = r.entity_id
   LEFT JOIN documents d ON d.id = r.document_id
+ WHERE %(changes)s OR r.kind <> 'delta'
  GROUP BY r.tenant_id, r.id, e.key, d.key
  ORDER BY d.key, r.title, r.ordinal
 """,
@@ -150,7 +133,8 @@ def _library(database: Database, slug: str, now: datetime) -> Library:
         execute(tx, _TENANT, slug=slug, now=now)
         for record_type in (PROJECT, TASK):
             execute(tx, _TYPE, id=uuid7(now), key=record_type.key, name=record_type.display_name, now=now)
-        execute(tx, _SESSION, id=session_id, now=now)
+        tx.run(SESSION, id=session_id, now=now)
+        execute(tx, "UPDATE sessions SET lease_token = %(token)s", token=LEASE)
     return Library(database, principal, session_id, now, WordEmbedder())
 
 

@@ -75,12 +75,12 @@ def test_another_model_adds_its_vectors(library: Library) -> None:
     assert library.rows()[0].spaces == ["other@64", "words@64"]
 
 
-def test_a_deleted_record_comes_back_when_written_again(library: Library) -> None:
+def test_a_deleted_record_that_is_written_again_is_a_new_one(library: Library) -> None:
     library.put_entities(TOWER)
     with library.database.transaction(library.principal) as tx:
         execute(tx, "UPDATE entities SET deleted_at = %(now)s", now=library.now)
         assert read_entities(library.principal, tx) == []
-    assert library.put_entities(TOWER) == Changes(changed=1)
+    assert library.put_entities(TOWER) == Changes(created=1)
     with library.database.transaction(library.principal) as tx:
         assert read_entities(library.principal, tx) == [TOWER]
 

@@ -74,7 +74,8 @@ def found(library: Library, query: str) -> list[str]:
 
 
 def deltas(library: Library, title: str) -> list[str]:
-    return [row.content for row in library.rows() if row.title == title and row.label and "] " in row.content]
+    rows = library.rows(changes=True)
+    return [row.content for row in rows if row.title == title and row.label and "] " in row.content]
 
 
 def reader(library: Library, clearance: int) -> Library:
@@ -144,7 +145,7 @@ def test_a_revision_is_found_by_its_new_words_and_no_more_by_the_old(tower: Libr
     assert after.version == 2
     assert found(tower, "hessian") == []
     assert found(tower, "plastic sheets")
-    said = [row.content for row in tower.rows() if "text: revised in Curing" in row.content]
+    said = [row.content for row in tower.rows(changes=True) if "text: revised in Curing" in row.content]
     assert len(said) == 1
 
 

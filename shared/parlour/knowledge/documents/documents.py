@@ -20,6 +20,7 @@ from parlour.knowledge.index.embed import Vectors
 from parlour.knowledge.index.reindex import Entry, by_owner, refuse_repeated, reindex
 from parlour.knowledge.index.rows import RowDraft, StoredRow, chunk_row, compare
 from parlour.knowledge.index.store import Owner
+from parlour.knowledge.records import stale
 from parlour.knowledge.records.changes import Changes
 from parlour.knowledge.records.entities import EntityKey, find_entities
 from parlour.knowledge.text.chunks import cut
@@ -92,7 +93,8 @@ def prepare_documents(tx: Transaction, drafts: Sequence[DocumentDraft], space: s
 def write_documents(
     principal: Principal, tx: Transaction, plan: DocumentsPlan, vectors: Vectors, now: datetime, new_id: NewId
 ) -> Changes:
-    """Write what is new or changed; a document that is stored as drafted is not touched.
+    """Write what is new or changed, and mark the Pulse of what it is about; a document that is stored as drafted is
+    not touched, one that was deleted is made anew.
 
     InvalidRequest when a document is about an entity that does not exist, or has the key of one that somebody wrote
     here; Conflict when the tenant's documents changed since they were prepared, in a way that leaves a text without
@@ -100,6 +102,7 @@ def write_documents(
     """
     index.hold_tenant(tx)
     drafts = [draft for draft, _ in plan.drafts]
+    store.free_keys(tx, [draft.key for draft in drafts])
     stored = _stored(tx, drafts)
     rows = by_owner(index.document_rows(tx, [document.id for document in stored.values()], vectors.space))
     entities = find_entities(tx, [draft.entity for draft in drafts if draft.entity])
@@ -108,15 +111,23 @@ def write_documents(
     for draft, wanted in plan.drafts:
         there = _replaceable(stored.get(draft.key))
         owner = Owner(there.id if there else new_id(now), entities[draft.entity] if draft.entity else None)
-        changed = there is None or there.content_hash != draft.content_hash
+        changed = there is None or (there.content_hash, there.entity_id) != (draft.content_hash, owner.entity_id)
         if changed:
             puts.append(_columns(draft, owner, now))
         entries.append((Entry(owner, wanted, changed), rows[there.id] if there else []))
     store.put_documents(tx, puts)
     reindex(tx, entries, vectors, now, new_id)
+    about = [entry.owner.entity_id for entry, _ in entries if entry.changed and entry.owner.entity_id]
+    stale.mark_all(tx, list(dict.fromkeys(about)), "document_changed", now)
     changes = Changes.tally(len(drafts), len(stored), len(puts))
     log.info("documents_written", principal=principal.name, added=changes.created, changed=changes.changed)
     return changes
+
+
+def left_documents(tx: Transaction, drafts: Sequence[DocumentDraft]) -> list[str]:
+    """The handles of what packs brought and is not among these."""
+    drafted = {draft.key for draft in drafts}
+    return [f"document/{document.key}" for document in store.pack_documents(tx) if document.key not in drafted]
 
 
 def read_documents(principal: Principal, tx: Transaction) -> list[DocumentDraft]:

@@ -1,6 +1,20 @@
 -- name: stored_documents
--- The documents of those keys: their ids, the hashes of what they were made from, and whether somebody wrote them here.
-SELECT id, key, content_hash, record_id IS NOT NULL AS written FROM documents WHERE key = ANY(%(keys)s);
+-- The living documents of those keys: their ids, the hashes of what they were made from, what they are about, and
+-- whether somebody wrote them here.
+SELECT id, key, content_hash, entity_id, record_id IS NOT NULL AS written
+  FROM documents
+ WHERE key = ANY(%(keys)s) AND deleted_at IS NULL;
+
+-- name: pack_documents
+-- The living documents that packs brought.
+SELECT id, key, content_hash, entity_id, false AS written
+  FROM documents
+ WHERE record_id IS NULL AND deleted_at IS NULL
+ ORDER BY key;
+
+-- name: free_document_keys
+-- The keys of deleted documents are free again: those go on under names that nobody can ask for.
+UPDATE documents SET key = key || '~' || id WHERE key = ANY(%(keys)s) AND deleted_at IS NOT NULL;
 
 -- name: put_document
 -- Add a document, or replace the one of that key.
@@ -97,20 +111,12 @@ SELECT content FROM documents WHERE id = %(id)s AND deleted_at IS NULL;
 SELECT id FROM documents WHERE record_id = %(record_id)s AND deleted_at IS NULL;
 
 -- name: add_document
--- Keep a document that somebody wrote, about its own record; the key of one that was deleted is taken over with its
--- row. No row comes back when a living document has the key.
+-- Keep a document that somebody wrote, about its own record; nothing happens when there is one of its key.
 INSERT INTO documents (tenant_id, id, record_id, entity_id, project_id, key, title, description, kind, content,
                        content_hash, classification, is_context, created_at, updated_at)
 VALUES (current_tenant(), %(id)s, %(record_id)s, %(record_id)s, %(project_id)s, %(key)s, %(title)s, %(description)s,
         %(kind)s, %(content)s, %(content_hash)s, %(classification)s, %(is_context)s, %(now)s, %(now)s)
-    ON CONFLICT (tenant_id, key) DO UPDATE
-   SET record_id = EXCLUDED.record_id, entity_id = EXCLUDED.entity_id, project_id = EXCLUDED.project_id,
-       team_id = NULL, title = EXCLUDED.title, description = EXCLUDED.description, kind = EXCLUDED.kind,
-       content = EXCLUDED.content, content_hash = EXCLUDED.content_hash, classification = EXCLUDED.classification,
-       is_context = EXCLUDED.is_context, metadata = '{}', version = documents.version + 1, deleted_at = NULL,
-       created_at = EXCLUDED.created_at, updated_at = EXCLUDED.updated_at
- WHERE documents.deleted_at IS NOT NULL
-RETURNING id;
+    ON CONFLICT DO NOTHING;
 
 -- name: revise_document
 -- Change a document that somebody wrote, unless it changed since that version.

@@ -16,11 +16,13 @@ SQL = Queries.beside(__file__)
 
 @dataclass(frozen=True, slots=True)
 class StoredDocument:
-    """A document's id, key and the hash of what it was made from; `written`: by somebody here, not by a pack."""
+    """A document's id, key, the hash of what it was made from, and the entity it is about; `written`: by somebody here,
+    not by a pack."""
 
     id: UUID
     key: str
     content_hash: str
+    entity_id: UUID | None
     written: bool
 
 
@@ -110,6 +112,15 @@ def stored_documents(tx: Transaction, keys: Sequence[str]) -> list[StoredDocumen
     return tx.all(SQL["stored_documents"], StoredDocument, keys=list(keys))
 
 
+def pack_documents(tx: Transaction) -> list[StoredDocument]:
+    return tx.all(SQL["pack_documents"], StoredDocument)
+
+
+def free_keys(tx: Transaction, keys: Sequence[str]) -> int:
+    """Let what was deleted go on under other names. How many that were."""
+    return tx.run(SQL["free_document_keys"], keys=list(keys))
+
+
 def put_documents(tx: Transaction, rows: Sequence[Mapping[str, object]]) -> None:
     tx.run_many(SQL["put_document"], rows)
 
@@ -142,9 +153,8 @@ def document_of_record(tx: Transaction, record_id: UUID) -> UUID | None:
     return found.id if found else None
 
 
-def add_document(tx: Transaction, columns: Mapping[str, object]) -> UUID | None:
-    added = tx.first(SQL["add_document"], _Id, **columns)
-    return added.id if added else None
+def add_document(tx: Transaction, columns: Mapping[str, object]) -> bool:
+    return tx.run(SQL["add_document"], **columns) > 0
 
 
 def revise_document(tx: Transaction, columns: Mapping[str, object]) -> bool:

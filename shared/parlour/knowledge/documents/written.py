@@ -101,10 +101,10 @@ def create(
     if (there := store.document_of_record(tx, record.id)) is not None:
         return catalogue.find(principal, tx, there, team_id)
     own = {"project_id": home.id if home else None, "is_context": is_context}
-    fresh = new_id(now)
-    document_id = _added(tx, record, {"id": fresh, **own, **_columns(said, record.classification, state, now)})
+    document_id = new_id(now)
+    _add(tx, record, {"id": document_id, **own, **_columns(said, record.classification, state, now)})
     if home is not None:
-        _put(principal, tx, home, document_id, parent, position, team_id, anew=document_id != fresh)
+        _put(principal, tx, home, document_id, parent, position, team_id)
         edges.link(principal, tx, home.id, record.id, "contains", now, new_id)
     _index(principal, tx, Owner(document_id, record.id), said, record, now, new_id)
     log.info("document_written", principal=principal.name, document_id=document_id, characters=len(said.content))
@@ -191,12 +191,11 @@ def remove(
     log.info("document_removed", principal=principal.name, document_id=document.id)
 
 
-def _added(tx: Transaction, record: Entity, columns: Mapping[str, object]) -> UUID:
-    """The id of the new document, or of the deleted one whose key it has taken over."""
-    document_id = store.add_document(tx, {**columns, "record_id": record.id, "key": record.key})
-    if document_id is None:
+def _add(tx: Transaction, record: Entity, columns: Mapping[str, object]) -> None:
+    """A new document; the key of one that was deleted is free."""
+    row = {**columns, "record_id": record.id, "key": record.key}
+    if not store.add_document(tx, row) and not (store.free_keys(tx, [record.key]) and store.add_document(tx, row)):
         raise Conflict(f"there is a document {record.handle} already; choose another key")
-    return document_id
 
 
 def _held(
@@ -222,14 +221,9 @@ def _put(
     parent: Ref | None,
     position: int | None,
     team_id: UUID | None,
-    *,
-    anew: bool = False,
 ) -> None:
-    """Place a document in the tree, one change of a tree at a time. `anew`: one that was deleted under the same key
-    may have left its place there."""
+    """Place a document in the tree, one change of a tree at a time."""
     store.hold_project(tx, home.id)
-    if anew:
-        _take_out(principal, tx, home.id, document_id)
     seen = catalogue.tree_of(principal, tx, home, team_id)
     above = None if parent is None else catalogue.find(principal, tx, parent, team_id).id
     place = tree.move if document_id in seen.nodes else tree.insert

@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+PACK = "pack"
+"""The call that every change of a pack's apply comes from."""
+
 
 @dataclass(frozen=True, slots=True)
 class Changes:

@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Protocol
+from uuid import UUID
 
 from parlour.infra.jsonable import JsonObject
 from parlour.knowledge.index.rows import RowDraft
 from parlour.knowledge.records.definition import Definition
-from parlour.knowledge.records.record import Entity
 from parlour.knowledge.records.snapshots import say
 from parlour.principal import LEVELS, Principal
 
@@ -20,6 +21,25 @@ _WHO = {
     "operator": "the operator",
     "system": "Parlour",
 }
+
+
+class Told(Protocol):
+    """What is told of a record."""
+
+    @property
+    def id(self) -> UUID: ...
+    @property
+    def type(self) -> str: ...
+    @property
+    def key(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def properties(self) -> JsonObject: ...
+    @property
+    def classification(self) -> int: ...
+    @property
+    def version(self) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +57,7 @@ class Difference:
         return f"{self.label}: {self.after or 'removed'} (was {self.before})"
 
 
-def differences(kind: Definition, before: Entity, after: Entity) -> list[Difference]:
+def differences(kind: Definition, before: Told, after: Told) -> list[Difference]:
     """What of a record's name, level and properties changed. Its project is told by `moved`."""
     found = [
         Difference("name", "name", before.name, after.name),
@@ -58,7 +78,7 @@ def moved(project: str | None) -> Difference:
 def delta(
     principal: Principal,
     kind: Definition,
-    entity: Entity,
+    entity: Told,
     what: str,
     now: datetime,
     classification: int,
@@ -67,9 +87,22 @@ def delta(
     """The row: `[2026-03-02 09:30] Crane hire (Task): state: done (was open), by a member`. `origin`: the call that
     changed it."""
     when = now.strftime("%Y-%m-%d %H:%M")
-    lead = f"[{when}] {entity.name} ({kind.display_name}): "
-    content = f"{lead}{what}, by {_WHO[principal.kind]}"
-    metadata: JsonObject = {
+    content = f"[{when}] {entity.name} ({kind.display_name}): {what}, by {_WHO[principal.kind]}"
+    metadata = _metadata(principal, kind, entity, when, origin)
+    return RowDraft("delta", entity.version, entity.name, content, classification, metadata)
+
+
+def brought(principal: Principal, kind: Definition, entity: Told, now: datetime, origin: str) -> RowDraft:
+    """The row of a record that came with a pack, without its name: hundreds come at once, and a search for what one is
+    called finds the record, not twice."""
+    when = now.strftime("%Y-%m-%d %H:%M")
+    content = f"[{when}] created, by {_WHO[principal.kind]}"
+    metadata = _metadata(principal, kind, entity, when, origin)
+    return RowDraft("delta", entity.version, kind.display_name, content, entity.classification, metadata)
+
+
+def _metadata(principal: Principal, kind: Definition, entity: Told, when: str, origin: str | None) -> JsonObject:
+    return {
         "kind": kind.display_name,
         "heading": "change",
         "date": when,
@@ -79,7 +112,6 @@ def delta(
         "by": principal.name,
         **({"origin": origin} if origin else {}),
     }
-    return RowDraft("delta", entity.version, entity.name, content, classification, metadata)
 
 
 def told(found: Sequence[Difference]) -> str:

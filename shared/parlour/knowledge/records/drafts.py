@@ -18,11 +18,13 @@ from parlour.knowledge.index.embed import Vectors
 from parlour.knowledge.index.reindex import Entry, by_owner, refuse_repeated, reindex
 from parlour.knowledge.index.rows import RowDraft, StoredRow, compare
 from parlour.knowledge.index.store import Owner
-from parlour.knowledge.records import store
-from parlour.knowledge.records.changes import Changes
+from parlour.knowledge.records import deltas, stale, store, trail
+from parlour.knowledge.records.changes import PACK, Changes
+from parlour.knowledge.records.definition import Definition
 from parlour.knowledge.records.record import PROJECT, EntityKey
 from parlour.knowledge.records.snapshots import RecordType, snapshot
 from parlour.knowledge.records.store import StoredEntity
+from parlour.knowledge.records.trail import Step
 from parlour.principal import Principal
 
 
@@ -39,10 +41,12 @@ class EntityDraft:
 
 @dataclass(frozen=True, slots=True)
 class EntitiesPlan:
-    """Entities with their snapshots, and the texts among these that have no vector yet."""
+    """Entities with their snapshots (none of a kind that is not searched), the texts among these that have no vector
+    yet, and the entities' kinds."""
 
-    drafts: Sequence[tuple[EntityDraft, RowDraft]]
+    drafts: Sequence[tuple[EntityDraft, Sequence[RowDraft]]]
     texts: Sequence[str]
+    kinds: Mapping[str, Definition]
 
 
 def prepare_entities(
@@ -53,44 +57,57 @@ def prepare_entities(
     InvalidRequest when a draft's type is not among `types`, or two drafts have one key.
     """
     refuse_repeated([draft.key for draft in drafts])
-    rendered = [(draft, _snapshot(draft, types)) for draft in drafts]
+    kinds = {one.key: Definition(one.key, one.display_name, one.properties, one.rag) for one in types}
+    rendered = [(draft, _snapshots(draft, kinds)) for draft in drafts]
     stored = _stored(tx, drafts)
     rows = by_owner(index.entity_rows(tx, [entity.id for entity in stored.values()], space))
     texts = [
         text
-        for draft, row in rendered
-        for text in compare(rows[stored[draft.key].id] if draft.key in stored else [], [row]).texts
+        for draft, wanted in rendered
+        for text in compare(rows[stored[draft.key].id] if draft.key in stored else [], wanted).texts
     ]
-    return EntitiesPlan(rendered, texts)
+    return EntitiesPlan(rendered, texts, kinds)
 
 
 def write_entities(
     principal: Principal, tx: Transaction, plan: EntitiesPlan, vectors: Vectors, now: datetime, new_id: NewId
 ) -> Changes:
-    """Write what is new or changed; an entity that is stored as drafted is not touched, its snapshot is when its
-    type's template changed. The entity types must be there.
+    """Write what is new or changed, with everything that a change leaves behind; an entity that is stored as drafted
+    is not touched, its snapshot is when its type's template changed. One that was deleted is made anew. The entity
+    types must be there.
 
     Conflict when the tenant's entities changed since they were prepared, in a way that leaves a text
     without its vector.
     """
     index.hold_tenant(tx)
     drafts = [draft for draft, _ in plan.drafts]
+    store.free_keys(tx, [draft.key for draft in drafts])
     stored = _stored(tx, drafts)
     rows = by_owner(index.entity_rows(tx, [entity.id for entity in stored.values()], vectors.space))
     entries: list[tuple[Entry, Sequence[StoredRow]]] = []
-    puts: list[Mapping[str, object]] = []
-    for draft, row in plan.drafts:
+    puts: list[tuple[EntityDraft, Owner]] = []
+    for draft, wanted in plan.drafts:
         there = stored.get(draft.key)
         owner = Owner(None, there.id if there else new_id(now))
         changed = there is None or _differs(there, draft)
         if changed:
-            puts.append(_columns(principal, draft, owner, now))
-        entries.append((Entry(owner, [row], changed), rows[there.id] if there else []))
-    store.put_entities(tx, sorted(puts, key=lambda put: put["type"] != PROJECT))
+            puts.append((draft, owner))
+        entries.append((Entry(owner, wanted, changed), rows[there.id] if there else []))
+    _put(principal, tx, puts, stored, now)
     reindex(tx, entries, vectors, now, new_id)
+    after = _stored(tx, [draft for draft, _ in puts])
+    steps = [_step(plan.kinds[key.type], stored.get(key), there) for key, there in after.items()]
+    trail.stepped(principal, tx, steps, now, new_id, PACK)
     changes = Changes.tally(len(drafts), len(stored), len(puts))
     log.info("entities_written", principal=principal.name, added=changes.created, changed=changes.changed)
     return changes
+
+
+def left_entities(tx: Transaction, drafts: Sequence[EntityDraft]) -> list[str]:
+    """The handles of what packs made and is not among these."""
+    drafted = {draft.key for draft in drafts}
+    made = [EntityKey(entity.type, entity.key) for entity in store.pack_entities(tx)]
+    return [str(key) for key in made if key not in drafted]
 
 
 def read_entities(principal: Principal, tx: Transaction) -> list[EntityDraft]:
@@ -103,21 +120,49 @@ def read_entities(principal: Principal, tx: Transaction) -> list[EntityDraft]:
     ]
 
 
-def _snapshot(draft: EntityDraft, types: Sequence[RecordType]) -> RowDraft:
-    for record_type in types:
-        if record_type.key == draft.key.type:
-            return snapshot(record_type, draft.key.key, draft.name, draft.properties, draft.classification)
-    raise InvalidRequest(f"entity {draft.key} is of a type that does not exist; define the type first")
+def _snapshots(draft: EntityDraft, kinds: Mapping[str, Definition]) -> list[RowDraft]:
+    kind = kinds.get(draft.key.type)
+    if kind is None:
+        raise InvalidRequest(f"entity {draft.key} is of a type that does not exist; define the type first")
+    if not kind.settings.context:
+        return []
+    return [snapshot(kind.record_type, draft.key.key, draft.name, draft.properties, draft.classification)]
+
+
+def _put(
+    principal: Principal,
+    tx: Transaction,
+    puts: Sequence[tuple[EntityDraft, Owner]],
+    stored: Mapping[EntityKey, StoredEntity],
+    now: datetime,
+) -> None:
+    """Projects first, since others belong to them; what somebody's record leaves is told before it leaves."""
+    leaving = [there.id for draft, _ in puts if (there := stored.get(draft.key)) and _project(there) != draft.project]
+    stale.mark_wholes(tx, leaving, now)
+    ordered = sorted(puts, key=lambda put: put[0].key.type != PROJECT)
+    store.put_entities(tx, [_columns(principal, draft, owner, now) for draft, owner in ordered])
+
+
+def _step(kind: Definition, before: StoredEntity | None, after: StoredEntity) -> Step:
+    """What an entity that was written came to."""
+    if before is None:
+        return Step(kind, None, after)
+    found = deltas.differences(kind, before, after)
+    if before.project == after.project:
+        return Step(kind, before, after, found)
+    return Step(kind, before, after, [*found, deltas.moved(after.project)], after.project_id, after.project_level)
 
 
 def _stored(tx: Transaction, drafts: Sequence[EntityDraft]) -> dict[EntityKey, StoredEntity]:
+    """What there is of them; what was deleted is not."""
     types, keys = [draft.key.type for draft in drafts], [draft.key.key for draft in drafts]
-    return {EntityKey(entity.type, entity.key): entity for entity in store.stored_entities(tx, types, keys)}
+    found = store.stored_entities(tx, types, keys) if drafts else []
+    return {EntityKey(entity.type, entity.key): entity for entity in found if not entity.deleted}
 
 
 def _differs(there: StoredEntity, draft: EntityDraft) -> bool:
-    stored = (there.name, there.properties, there.classification, _project(there), there.deleted)
-    return stored != (draft.name, draft.properties, draft.classification, draft.project, False)
+    stored = (there.name, there.properties, there.classification, _project(there))
+    return stored != (draft.name, draft.properties, draft.classification, draft.project)
 
 
 def _project(there: StoredEntity) -> EntityKey | None:
@@ -135,6 +180,7 @@ def _columns(principal: Principal, draft: EntityDraft, owner: Owner, now: dateti
         "classification": draft.classification,
         "project_type": draft.project.type if draft.project else None,
         "project_key": draft.project.key if draft.project else None,
+        "origin": f"{PACK}:{owner.entity_id}",
         "by": principal.name,
         "now": now,
     }

@@ -3,7 +3,7 @@
 A link is one thing, read from both ends. `link` and `unlink` leave at both ends what every change leaves.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -14,11 +14,13 @@ from parlour.infra.ids import NewId
 from parlour.infra.postgres import Transaction
 from parlour.knowledge.index import store as index
 from parlour.knowledge.records import registry, relations, store, trail
-from parlour.knowledge.records.changes import Changes
+from parlour.knowledge.records.changes import PACK, Changes
+from parlour.knowledge.records.definition import Definition
 from parlour.knowledge.records.entities import Entity, EntityKey, Ref, find_entities, read, read_many
 from parlour.knowledge.records.record import shown
 from parlour.knowledge.records.relations import Relation
-from parlour.principal import Principal
+from parlour.knowledge.records.trail import Joined
+from parlour.principal import RESTRICTED, Principal
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,10 +121,17 @@ def _tell(
     now: datetime,
     new_id: NewId,
 ) -> None:
-    for entity, other, outgoing in ((ends[0], ends[1], True), (ends[1], ends[0], False)):
-        kind = registry.definition(tx, entity.type)
-        what = f"{how}: {relations.reads(name, outgoing=outgoing)} {other.name} ({other.handle})"
-        trail.linked(principal, tx, kind, entity, other, what, now, new_id)
+    kinds = {kind: registry.definition(tx, kind) for kind in {entity.type for entity in ends}}
+    trail.joined(principal, tx, _both(kinds, *ends, name, how), now, new_id)
+
+
+def _both(kinds: Mapping[str, Definition], source: Entity, target: Entity, name: str, how: str) -> list[Joined]:
+    """A link as it reads from both ends."""
+    out, back = (f"{how}: {relations.reads(name, outgoing=outgoing)}" for outgoing in (True, False))
+    return [
+        Joined(kinds[source.type], source, target, f"{out} {target.name} ({target.handle})"),
+        Joined(kinds[target.type], target, source, f"{back} {source.name} ({source.handle})"),
+    ]
 
 
 def _edge(source: Entity, target: Entity, relation: str, *, is_new: bool = False) -> Edge:
@@ -132,7 +141,8 @@ def _edge(source: Entity, target: Entity, relation: str, *, is_new: bool = False
 def write_edges(
     principal: Principal, tx: Transaction, drafts: Sequence[EdgeDraft], now: datetime, new_id: NewId
 ) -> Changes:
-    """Add the links that are missing; InvalidRequest when an end does not exist."""
+    """Add the links that are missing, and tell of them at their ends, but for an end that was made with its link: that
+    it was created says so. InvalidRequest when an end does not exist."""
     index.hold_tenant(tx)
     different = list(dict.fromkeys(drafts))
     ids = find_entities(tx, [end for draft in different for end in (draft.source, draft.target)])
@@ -149,8 +159,26 @@ def write_edges(
             for source, target, relation in missing
         ],
     )
+    if missing:
+        _tell_all(principal, tx, missing, now, new_id)
     log.info("edges_written", principal=principal.name, added=len(missing))
     return Changes(created=len(missing), unchanged=len(wanted) - len(missing))
+
+
+def _tell_all(
+    principal: Principal, tx: Transaction, links: Sequence[tuple[UUID, UUID, str]], now: datetime, new_id: NewId
+) -> None:
+    """Every level is read: what is told is as closed as the more closed of the two."""
+    ids = {end for source, target, _ in links for end in (source, target)}
+    ends = {entity.id: entity for entity in store.records(tx, sorted(ids), [], RESTRICTED)}
+    kinds = registry.definitions(tx)
+    told = [
+        one
+        for source, target, relation in links
+        for one in _both(kinds, ends[source], ends[target], relation, "linked")
+        if one.entity.created_at != now
+    ]
+    trail.joined(principal, tx, told, now, new_id, PACK)
 
 
 def read_edges(principal: Principal, tx: Transaction) -> list[EdgeDraft]:

@@ -14,6 +14,7 @@ from parlour.infra import log
 from parlour.infra.errors import Conflict, Forbidden, InvalidRequest, NotFound
 from parlour.infra.ids import NewId
 from parlour.infra.postgres import Transaction
+from parlour.knowledge.files.file import LOOKED_AFTER
 from parlour.knowledge.records import cursor as places
 from parlour.knowledge.records import deltas, registry, stale, store, trail
 from parlour.knowledge.records.definition import Definition
@@ -33,6 +34,7 @@ from parlour.knowledge.records.record import (
     named,
     shown,
 )
+from parlour.knowledge.records.trail import Step
 from parlour.principal import LEVELS, Principal
 from parlour.tenancy import audit
 
@@ -133,20 +135,23 @@ def change(
     if not found:
         return before
     if moved:
-        stale.mark_wholes(tx, before.id, now)
+        stale.mark_wholes(tx, [before.id], now)
     store.change_record(
         tx, after, moved=moved, project_id=project.id if project else None, by=principal.name, now=now
     )  # fmt: skip
-    trail.changed(principal, tx, kind, before, after, found, project if moved else None, now, new_id, origin)
+    to = (project.id, project.classification) if project and moved else (None, 0)
+    trail.changed(principal, tx, Step(kind, before, after, found, *to), after, now, new_id, origin)
     log.info("record_changed", principal=principal.name, entity_id=after.id, version=after.version)
     return read(principal, tx, after.id)
 
 
 def delete(principal: Principal, tx: Transaction, ref: Ref, version: int | None, now: datetime, new_id: NewId) -> None:
-    """Take a record, and all that is searched of it, away. Its links stay and are not shown. Errors of `change`."""
+    """Take a record away, and with it the documents and files about it, all that is searched of these, and a project's
+    context document. Its links stay and are not shown; its key is free. Errors of `change`."""
     entity = hold(principal, tx, ref, version)
-    stale.mark_wholes(tx, entity.id, now)
-    store.delete_record(tx, entity.id, principal.name, now)
+    stale.mark_wholes(tx, [entity.id], now)
+    others = store.context_of(tx, entity.id) if entity.type == PROJECT else []
+    store.delete_records(tx, [entity.id, *others], principal.name, now, now + LOOKED_AFTER)
     audit.record(principal, tx, "record.deleted", f"entity:{entity.id}", {"type": entity.type}, now, new_id)
     log.info("record_deleted", principal=principal.name, entity_id=entity.id)
 
@@ -239,7 +244,9 @@ def _added(tx: Transaction, columns: Mapping[str, object], key: str, record_id: 
     for one in [key] if key else made_keys(str(columns["name"]), record_id):
         if store.add_record(tx, {**columns, "id": record_id, "key": one}):
             return record_id
-    return store.bring_back(tx, {**columns, "key": key}) if key else None
+    if key and store.free_keys(tx, [EntityKey(str(columns["type"]), key)]):
+        return record_id if store.add_record(tx, {**columns, "id": record_id, "key": key}) else None
+    return None
 
 
 def _project(principal: Principal, tx: Transaction, ref: Ref | None) -> Entity | None:

@@ -9,7 +9,8 @@ SELECT e.id, t.key AS type, e.key
 -- name: stored_entities
 -- The entities of those types and keys as they are, deleted ones included.
 SELECT e.id, t.key AS type, e.key, e.name, e.properties, e.classification, e.deleted_at IS NOT NULL AS deleted,
-       pt.key || '/' || p.key AS project
+       pt.key || '/' || p.key AS project, e.version, p.id AS project_id,
+       coalesce(p.classification, 0) AS project_level
   FROM unnest(%(types)s::text[], %(keys)s::text[]) AS wanted (type, key)
   JOIN entity_types t ON t.key = wanted.type
   JOIN entities e ON (e.tenant_id, e.type_id, e.key) = (t.tenant_id, t.id, wanted.key)
@@ -17,21 +18,32 @@ SELECT e.id, t.key AS type, e.key, e.name, e.properties, e.classification, e.del
   LEFT JOIN entity_types pt ON (pt.tenant_id, pt.id) = (p.tenant_id, p.type_id);
 
 -- name: put_entity
--- Add an entity of a type (by the type's key), or change the one there is; its version counts the changes.
-INSERT INTO entities (tenant_id, id, type_id, key, name, properties, classification, project_id, described,
+-- Add an entity of a type (by the type's key), or change the one there is; its version counts the changes. The origin
+-- says that a pack made it.
+INSERT INTO entities (tenant_id, id, type_id, key, name, properties, classification, project_id, origin, described,
                       created_by, updated_by, created_at, updated_at)
 SELECT t.tenant_id, %(id)s, t.id, %(key)s, %(name)s, %(properties)s, %(classification)s,
        (SELECT p.id
           FROM entity_types pt
           JOIN entities p ON (p.tenant_id, p.type_id) = (pt.tenant_id, pt.id)
-         WHERE (pt.key, p.key) = (%(project_type)s, %(project_key)s)),
-       t.version, %(by)s, %(by)s, %(now)s, %(now)s
+         WHERE (pt.key, p.key) = (%(project_type)s, %(project_key)s) AND p.deleted_at IS NULL),
+       %(origin)s, t.version, %(by)s, %(by)s, %(now)s, %(now)s
   FROM entity_types t
  WHERE t.key = %(type)s
     ON CONFLICT (tenant_id, type_id, key) DO UPDATE
    SET name = EXCLUDED.name, properties = EXCLUDED.properties, classification = EXCLUDED.classification,
-       project_id = EXCLUDED.project_id, described = EXCLUDED.described, version = entities.version + 1,
-       updated_by = EXCLUDED.updated_by, updated_at = EXCLUDED.updated_at, deleted_at = NULL;
+       project_id = EXCLUDED.project_id, origin = coalesce(entities.origin, EXCLUDED.origin),
+       described = EXCLUDED.described, version = entities.version + 1, updated_by = EXCLUDED.updated_by,
+       updated_at = EXCLUDED.updated_at;
+
+-- name: free_keys
+-- The keys of deleted entities are free again: those go on under names that nobody can ask for, and whatever belongs to
+-- them stays theirs.
+UPDATE entities e
+   SET key = e.key || '~' || e.id
+  FROM unnest(%(types)s::text[], %(keys)s::text[]) AS wanted (type, key)
+  JOIN entity_types t ON t.key = wanted.type
+ WHERE (e.tenant_id, e.type_id, e.key) = (t.tenant_id, t.id, wanted.key) AND e.deleted_at IS NOT NULL;
 
 -- name: all_entities
 -- The living entities that a reader of some clearance may see, by type and key.
@@ -43,6 +55,14 @@ SELECT e.id, t.key AS type, e.key, e.name, e.properties, e.classification, false
                       AND p.deleted_at IS NULL AND p.classification <= %(clearance)s
   LEFT JOIN entity_types pt ON (pt.tenant_id, pt.id) = (p.tenant_id, p.type_id)
  WHERE e.deleted_at IS NULL AND e.classification <= %(clearance)s
+ ORDER BY t.key, e.key;
+
+-- name: pack_entities
+-- The living entities that packs made, by type and key.
+SELECT e.id, t.key AS type, e.key
+  FROM entities e
+  JOIN entity_types t ON (t.tenant_id, t.id) = (e.tenant_id, e.type_id)
+ WHERE e.origin LIKE 'pack:%%' AND e.deleted_at IS NULL
  ORDER BY t.key, e.key;
 
 -- name: entity_types
@@ -113,26 +133,6 @@ SELECT t.tenant_id, %(id)s, t.id, %(key)s, %(name)s, %(properties)s, %(classific
  WHERE t.key = %(type)s
     ON CONFLICT DO NOTHING;
 
--- name: bring_back
--- Write a record under the key of one that was deleted; what was linked to that one is not linked to this one.
-WITH gone AS (
-    SELECT e.tenant_id, e.id, t.version AS described
-      FROM entity_types t
-      JOIN entities e ON (e.tenant_id, e.type_id) = (t.tenant_id, t.id)
-     WHERE t.key = %(type)s AND e.key = %(key)s AND e.deleted_at IS NOT NULL
-       FOR NO KEY UPDATE OF e
-), unlinked AS (
-    DELETE FROM edges d USING gone WHERE d.tenant_id = gone.tenant_id AND gone.id IN (d.source_id, d.target_id)
-)
-UPDATE entities e
-   SET name = %(name)s, properties = %(properties)s, classification = %(classification)s,
-       project_id = %(project_id)s, origin = %(origin)s, described = gone.described, version = e.version + 1,
-       stale_since = NULL, stale_causes = '{}', created_by = %(by)s, updated_by = %(by)s, created_at = %(now)s,
-       updated_at = %(now)s, deleted_at = NULL
-  FROM gone
- WHERE (e.tenant_id, e.id) = (gone.tenant_id, gone.id)
-RETURNING e.id;
-
 -- name: change_record
 -- Give a record its next version.
 UPDATE entities
@@ -164,23 +164,45 @@ UPDATE context_rows
  WHERE (entity_id = %(id)s AND document_id IS NULL OR other_id = %(id)s)
    AND classification < %(classification)s;
 
--- name: delete_record
--- A record is there no more.
+-- name: context_of
+-- The record of a project's context document, which goes with the project.
+SELECT record_id AS id FROM documents WHERE project_id = %(id)s AND is_context;
+
+-- name: delete_records
+-- Records are there no more.
 UPDATE entities
    SET deleted_at = %(now)s, version = version + 1, updated_by = %(by)s, updated_at = %(now)s, stale_since = NULL,
        stale_causes = '{}'
- WHERE id = %(id)s AND deleted_at IS NULL;
+ WHERE id = ANY(%(ids)s) AND deleted_at IS NULL;
 
 -- name: delete_record_rows
--- What is searched of a record goes with it: its own rows, those of its documents and files, and what names it.
-WITH own AS (
-    UPDATE documents SET deleted_at = %(now)s WHERE record_id = %(id)s AND deleted_at IS NULL RETURNING id
+-- What is searched of records goes with them, and so do documents about them: their own rows, those of their documents
+-- and files, and what names them.
+WITH gone AS (
+    UPDATE documents SET deleted_at = %(now)s
+     WHERE (record_id = ANY(%(ids)s) OR entity_id = ANY(%(ids)s)) AND deleted_at IS NULL
+    RETURNING id
 )
 DELETE FROM context_rows
- WHERE entity_id = %(id)s
-    OR other_id = %(id)s
-    OR document_id IN (SELECT d.id FROM documents d WHERE %(id)s IN (d.record_id, d.entity_id))
-    OR file_id IN (SELECT f.id FROM files f WHERE f.entity_id = %(id)s);
+ WHERE entity_id = ANY(%(ids)s)
+    OR other_id = ANY(%(ids)s)
+    OR document_id IN (SELECT id FROM gone)
+    OR file_id IN (SELECT f.id FROM files f WHERE f.entity_id = ANY(%(ids)s));
+
+-- name: bury_record_files
+-- The files about records go with them. Of each are left its id and its count of versions, which say where its bytes
+-- are, until the worker has taken those.
+WITH buried AS (
+    UPDATE files
+       SET entity_id = NULL, team_id = NULL, name = '', object_key = '', size_bytes = 0, sha256 = NULL,
+           state = 'failed', problem = NULL, pages = NULL, tokens = NULL, chunks = NULL, created_by = '',
+           updated_at = %(now)s
+     WHERE entity_id = ANY(%(ids)s)
+    RETURNING tenant_id, id
+)
+INSERT INTO work_due (tenant_id, kind, id, due_at)
+SELECT tenant_id, 'file', id, %(due_at)s FROM buried
+    ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = EXCLUDED.due_at;
 
 -- name: put_snapshot
 -- Have a record described by this row alone; one that says the same stays, with its vector and its numbers.
@@ -200,11 +222,11 @@ SELECT current_tenant(), %(id)s, %(entity_id)s, 'snapshot', 0, %(title)s, %(cont
  WHERE NOT EXISTS (SELECT FROM kept);
 
 -- name: add_delta
--- Say what changed of a record.
+-- Say what changed of a record; a row that waits for no vector is found by words.
 INSERT INTO context_rows (tenant_id, id, entity_id, other_id, kind, ordinal, title, content, content_hash,
                           classification, metadata, pending, created_at)
 VALUES (current_tenant(), %(id)s, %(entity_id)s, %(other_id)s, 'delta', %(ordinal)s, %(title)s, %(content)s,
-        %(content_hash)s, %(classification)s, %(metadata)s, true, %(now)s);
+        %(content_hash)s, %(classification)s, %(metadata)s, %(pending)s, %(now)s);
 
 -- name: was_changed
 -- The row that says what a call has changed of a record, if it has.
@@ -217,36 +239,40 @@ SELECT id FROM context_rows
 DELETE FROM context_rows WHERE entity_id = ANY(%(ids)s) AND kind IN ('snapshot', 'delta');
 
 -- name: mark_stale
--- What a record's Pulse says is no longer so, nor what the Pulses of those say that it is a part of. The causes are
--- kept once each; a record whose kind has no Pulses is left alone.
+-- What some records' Pulses say is no longer so, nor what the Pulses of those say that they are a part of. The causes
+-- are kept once each; a record whose kind has no Pulses is left alone.
 WITH known AS (
-    SELECT e.tenant_id, e.id, e.project_id FROM entities e WHERE e.id = %(id)s
-), touched AS (
-    SELECT k.id, %(cause)s AS cause, false AS above FROM known k WHERE %(itself)s
-     UNION
-    SELECT d.target_id, 'child_changed', true
+    SELECT e.tenant_id, e.id, e.project_id FROM entities e WHERE e.id = ANY(%(ids)s)
+), whole AS (
+    SELECT d.target_id AS id, k.id AS part
       FROM known k
       JOIN edges d ON (d.tenant_id, d.source_id) = (k.tenant_id, k.id)
      WHERE d.relation <> ALL(%(said_by_the_whole)s::text[]) AND d.relation <> ALL(%(between_equals)s::text[])
      UNION
-    SELECT d.source_id, 'child_changed', true
+    SELECT d.source_id, k.id
       FROM known k
       JOIN edges d ON (d.tenant_id, d.target_id) = (k.tenant_id, k.id)
      WHERE d.relation = ANY(%(said_by_the_whole)s::text[])
      UNION
-    SELECT k.project_id, 'child_changed', true FROM known k
+    SELECT k.project_id, k.id FROM known k
+), touched AS (
+    SELECT k.id, %(cause)s AS cause, false AS above FROM known k WHERE %(itself)s
+     UNION
+    SELECT w.id, 'child_changed', true FROM whole w WHERE w.id <> w.part
+), marks AS (
+    SELECT m.id, array_agg(DISTINCT m.cause) AS causes
+      FROM touched m
+      JOIN entities e ON e.id = m.id
+      JOIN entity_types t ON (t.tenant_id, t.id) = (e.tenant_id, e.type_id)
+     WHERE t.rag->>'pulse' = 'auto' AND (NOT m.above OR t.rag->>'children' = 'auto')
+     GROUP BY m.id
 )
 UPDATE entities e
    SET stale_since = coalesce(e.stale_since, %(now)s),
-       stale_causes = CASE WHEN m.cause = ANY(e.stale_causes) THEN e.stale_causes ELSE e.stale_causes || m.cause END
-  FROM touched m, entity_types t
- WHERE e.id = m.id
-   AND (m.above = false OR e.id <> %(id)s)
-   AND (t.tenant_id, t.id) = (e.tenant_id, e.type_id)
-   AND t.rag->>'pulse' = 'auto'
-   AND (NOT m.above OR t.rag->>'children' = 'auto')
-   AND e.deleted_at IS NULL
-   AND (e.stale_since IS NULL OR NOT m.cause = ANY(e.stale_causes));
+       stale_causes = e.stale_causes || ARRAY(SELECT cause FROM unnest(m.causes) AS cause
+                                               WHERE NOT cause = ANY(e.stale_causes))
+  FROM marks m
+ WHERE e.id = m.id AND e.deleted_at IS NULL AND (e.stale_since IS NULL OR NOT m.causes <@ e.stale_causes);
 
 -- name: browse
 -- Records that a reader of some clearance may see, the newest change first, from behind a place on.

@@ -20,6 +20,9 @@ _SUFFIXES = (4, 8, 32)
 PROJECT = "project"
 """The kind of the records that others belong to."""
 
+DOCUMENT = "document"
+"""The kind of the records that have a text."""
+
 type Ref = UUID | str
 """An id, the id as text, or a handle: `type/key`."""
 

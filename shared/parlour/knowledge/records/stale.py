@@ -4,6 +4,7 @@ Whatever changes a record, or what belongs to it, leaves them in its own transac
 a record whose kind says `children: auto` is marked for what belongs to it, too. The writer of Pulses takes them away.
 """
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Literal
 from uuid import UUID
@@ -17,9 +18,16 @@ type Cause = Literal["changed", "link_changed", "file_ingested", "file_deleted",
 
 def mark(tx: Transaction, record_id: UUID, cause: Cause, now: datetime) -> None:
     """The record changed, and with it what it belongs to."""
-    store.mark_stale(tx, record_id, cause, itself=True, now=now)
+    mark_all(tx, [record_id], cause, now)
 
 
-def mark_wholes(tx: Transaction, record_id: UUID, now: datetime) -> None:
-    """What the record belongs to changed with it; its own Pulse is as good as it was, or it has none any more."""
-    store.mark_stale(tx, record_id, "child_changed", itself=False, now=now)
+def mark_all(tx: Transaction, ids: Sequence[UUID], cause: Cause, now: datetime) -> None:
+    """So did each of these, in one statement."""
+    if ids:
+        store.mark_stale(tx, ids, cause, itself=True, now=now)
+
+
+def mark_wholes(tx: Transaction, ids: Sequence[UUID], now: datetime) -> None:
+    """What the records belong to changed with them; their own Pulses are as good as they were, or there are none."""
+    if ids:
+        store.mark_stale(tx, ids, "child_changed", itself=False, now=now)

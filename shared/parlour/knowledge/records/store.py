@@ -18,6 +18,9 @@ SQL = Queries.beside(__file__)
 type SnapshotRow = tuple[UUID, UUID, RowDraft]
 """A row's own id, its record's, and what it says."""
 
+type DeltaRow = tuple[UUID, UUID, RowDraft, UUID | None, bool]
+"""A row's own id, its record's, what it says, the other record that it names, and whether it gets a vector."""
+
 
 @dataclass(frozen=True, slots=True)
 class EntityId:
@@ -30,7 +33,7 @@ class EntityId:
 
 @dataclass(frozen=True, slots=True)
 class StoredEntity:
-    """An entity as it is."""
+    """An entity as it is; the version, and its project's id and level, where they were asked for."""
 
     id: UUID
     type: str
@@ -40,6 +43,16 @@ class StoredEntity:
     classification: int
     deleted: bool
     project: str | None
+    version: int = 1
+    project_id: UUID | None = None
+    project_level: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Id:
+    """One id."""
+
+    id: UUID
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +90,21 @@ def stored_entities(tx: Transaction, types: Sequence[str], keys: Sequence[str]) 
     return tx.all(SQL["stored_entities"], StoredEntity, types=list(types), keys=list(keys))
 
 
+def free_keys(tx: Transaction, keys: Sequence[EntityKey]) -> int:
+    """Let what was deleted go on under other names. How many that were."""
+    return tx.run(SQL["free_keys"], types=[one.type for one in keys], keys=[one.key for one in keys])
+
+
 def put_entities(tx: Transaction, rows: Sequence[Mapping[str, object]]) -> None:
     tx.run_many(SQL["put_entity"], rows)
 
 
 def all_entities(tx: Transaction, clearance: int) -> list[StoredEntity]:
     return tx.all(SQL["all_entities"], StoredEntity, clearance=clearance)
+
+
+def pack_entities(tx: Transaction) -> list[EntityId]:
+    return tx.all(SQL["pack_entities"], EntityId)
 
 
 def entity_types(tx: Transaction) -> list[Definition]:
@@ -124,11 +146,6 @@ def add_record(tx: Transaction, columns: Mapping[str, object]) -> bool:
     return tx.run(SQL["add_record"], **columns) > 0
 
 
-def bring_back(tx: Transaction, columns: Mapping[str, object]) -> UUID | None:
-    found: UUID | None = tx.value(SQL["bring_back"], **{name: columns[name] for name in columns if name != "id"})
-    return found
-
-
 def change_record(
     tx: Transaction, after: Entity, *, moved: bool, project_id: UUID | None, by: str, now: datetime
 ) -> None:
@@ -136,28 +153,41 @@ def change_record(
     tx.run(SQL["change_record"], id=after.id, moved=moved, project_id=project_id, by=by, now=now, **own)
 
 
-def follow_record(tx: Transaction, record_id: UUID, name: str, classification: int, now: datetime) -> None:
-    tx.run(SQL["follow_record"], id=record_id, name=name, classification=classification, now=now)
+def follow_records(tx: Transaction, records: Sequence[tuple[UUID, str, int]], now: datetime) -> None:
+    """The documents of records, by the records' ids, have these names and levels."""
+    rows = [{"id": one, "name": name, "classification": level, "now": now} for one, name, level in records]
+    tx.run_many(SQL["follow_record"], rows)
 
 
-def close_rows(tx: Transaction, record_id: UUID, classification: int) -> None:
-    tx.run(SQL["close_rows"], id=record_id, classification=classification)
+def close_rows(tx: Transaction, records: Sequence[tuple[UUID, int]]) -> None:
+    """What names a record, by its id, is no more open than this."""
+    tx.run_many(SQL["close_rows"], [{"id": one, "classification": level} for one, level in records])
 
 
-def delete_record(tx: Transaction, record_id: UUID, by: str, now: datetime) -> None:
-    tx.run(SQL["delete_record"], id=record_id, by=by, now=now)
-    tx.run(SQL["delete_record_rows"], id=record_id, now=now)
+def context_of(tx: Transaction, project_id: UUID) -> list[UUID]:
+    return [row.id for row in tx.all(SQL["context_of"], Id, id=project_id)]
+
+
+def delete_records(tx: Transaction, ids: Sequence[UUID], by: str, now: datetime, files_due_at: datetime) -> None:
+    """Records and everything about them; the bytes of their files are taken when `files_due_at` has come."""
+    tx.run(SQL["delete_records"], ids=list(ids), by=by, now=now)
+    tx.run(SQL["delete_record_rows"], ids=list(ids), now=now)
+    tx.run(SQL["bury_record_files"], ids=list(ids), now=now, due_at=files_due_at)
 
 
 def put_snapshots(tx: Transaction, rows: Sequence[SnapshotRow], now: datetime) -> None:
     tx.run_many(SQL["put_snapshot"], [_row(*row, now) for row in rows])
 
 
-def add_delta(
-    tx: Transaction, row_id: UUID, entity_id: UUID, draft: RowDraft, other_id: UUID | None, now: datetime
-) -> None:
-    row = {**_row(row_id, entity_id, draft, now), "ordinal": draft.ordinal, "other_id": other_id}
-    tx.run(SQL["add_delta"], **row)
+def add_deltas(tx: Transaction, rows: Sequence[DeltaRow], now: datetime) -> None:
+    tx.run_many(
+        SQL["add_delta"],
+        [
+            _row(row_id, entity_id, draft, now)
+            | {"ordinal": draft.ordinal, "other_id": other_id, "pending": gets_vector}
+            for row_id, entity_id, draft, other_id, gets_vector in rows
+        ],
+    )
 
 
 def was_changed(tx: Transaction, record_id: UUID, origin: str) -> bool:
@@ -168,10 +198,10 @@ def drop_descriptions(tx: Transaction, ids: Sequence[UUID]) -> None:
     tx.run(SQL["drop_descriptions"], ids=list(ids))
 
 
-def mark_stale(tx: Transaction, record_id: UUID, cause: str, *, itself: bool, now: datetime) -> int:
+def mark_stale(tx: Transaction, ids: Sequence[UUID], cause: str, *, itself: bool, now: datetime) -> int:
     return tx.run(
         SQL["mark_stale"],
-        id=record_id,
+        ids=list(ids),
         cause=cause,
         itself=itself,
         said_by_the_whole=SAID_BY_THE_WHOLE,

@@ -2,102 +2,136 @@
 changed, and whose Pulse is stale."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
 from parlour.infra.ids import NewId
 from parlour.infra.postgres import Transaction
 from parlour.knowledge.index import pending
-from parlour.knowledge.index.rows import RowDraft
 from parlour.knowledge.records import deltas, stale, store
+from parlour.knowledge.records.changes import PACK
 from parlour.knowledge.records.definition import Definition
-from parlour.knowledge.records.deltas import Difference
-from parlour.knowledge.records.record import Entity
+from parlour.knowledge.records.deltas import Difference, Told
+from parlour.knowledge.records.record import DOCUMENT, Entity
 from parlour.knowledge.records.snapshots import snapshot
+from parlour.knowledge.records.store import DeltaRow
 from parlour.principal import Principal
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A record that came to its next version.
+
+    before      what it was, None of a new one; `found`: what is different.
+    project_id  the project that it came to with it, and that one's level.
+    """
+
+    kind: Definition
+    before: Told | None
+    after: Told
+    found: Sequence[Difference] = ()
+    project_id: UUID | None = None
+    project_level: int = 0
+
+    @property
+    def matters(self) -> bool:
+        """Whether its Pulse is stale: when one of the tracked properties changed, or any, when its kind names none."""
+        tracked = self.kind.settings.tracked_properties
+        main = {*tracked, "name", "project"}
+        return not tracked or self.before is None or any(one.name in main for one in self.found)
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """An end of a link that came or went, the other end, and how that reads from this one."""
+
+    kind: Definition
+    entity: Entity
+    other: Entity
+    what: str
 
 
 def made(principal: Principal, tx: Transaction, kind: Definition, entity: Entity, now: datetime, new_id: NewId) -> None:
     """The record is new."""
     _describe(tx, kind, entity, now, new_id)
-    _tell(principal, tx, kind, entity, "created", now, new_id)
-    stale.mark(tx, entity.id, "changed", now)
+    stepped(principal, tx, [Step(kind, None, entity)], now, new_id)
 
 
 def changed(
+    principal: Principal, tx: Transaction, step: Step, after: Entity, now: datetime, new_id: NewId, origin: str | None
+) -> None:
+    """The record is at its next version; `origin`: the call that did it."""
+    _describe(tx, step.kind, after, now, new_id)
+    stepped(principal, tx, [step], now, new_id, origin)
+
+
+def stepped(
     principal: Principal,
     tx: Transaction,
-    kind: Definition,
-    before: Entity,
-    after: Entity,
-    found: Sequence[Difference],
-    project: Entity | None,
+    steps: Sequence[Step],
     now: datetime,
     new_id: NewId,
     origin: str | None = None,
 ) -> None:
-    """The record is at its next version; `project`: the one that it came to with it; `origin`: the call that did it.
+    """Records, however many, came to their next versions and are described already: a handful of statements.
 
-    Its Pulse is stale when one of the tracked properties changed, or any, when its kind names none. What was said of
-    the record while it was more open than it is now is closed with it; what was closed stays closed.
+    What was said of a record while it was more open than it is now is closed with it; what was closed stays closed.
     """
-    _describe(tx, kind, after, now, new_id)
-    level = max(before.classification, project.classification if project else 0)
-    other_id = project.id if project else None
-    _tell(principal, tx, kind, after, deltas.told(found), now, new_id, level=level, other_id=other_id, origin=origin)
-    store.close_rows(tx, after.id, after.classification)
-    store.follow_record(tx, after.id, after.name, after.classification, now)
-    if _matters(kind, found):
-        stale.mark(tx, after.id, "changed", now)
+    _tell(principal, tx, [_row(principal, one, now, new_id, origin) for one in steps if one.kind.settings.context], now)
+    risen = [one.after for one in steps if one.before and one.before.classification < one.after.classification]
+    store.close_rows(tx, [(record.id, record.classification) for record in risen])
+    documents = [one.after for one in steps if one.before and one.after.type == DOCUMENT]
+    store.follow_records(tx, [(record.id, record.name, record.classification) for record in documents], now)
+    stale.mark_all(tx, [one.after.id for one in steps if one.matters], "changed", now)
 
 
-def linked(
+def joined(
     principal: Principal,
     tx: Transaction,
-    kind: Definition,
-    entity: Entity,
-    other: Entity,
-    what: str,
+    ends: Sequence[Joined],
     now: datetime,
     new_id: NewId,
+    origin: str | None = None,
 ) -> None:
-    """A link of the record's came or went. Whoever reads of it reads of the other record, too."""
-    _tell(principal, tx, kind, entity, what, now, new_id, level=other.classification, other_id=other.id)
-    stale.mark(tx, entity.id, "link_changed", now)
+    """Links came or went. Whoever reads of a record's reads of the other record, too."""
+    rows = [
+        (
+            new_id(now),
+            end.entity.id,
+            deltas.delta(
+                principal, end.kind, end.entity, end.what, now,
+                max(end.entity.classification, end.other.classification), origin,
+            ),
+            end.other.id,
+            True,
+        )
+        for end in ends
+        if end.kind.settings.context
+    ]  # fmt: skip
+    _tell(principal, tx, rows, now)
+    stale.mark_all(tx, list(dict.fromkeys(end.entity.id for end in ends)), "link_changed", now)
 
 
 def _describe(tx: Transaction, kind: Definition, entity: Entity, now: datetime, new_id: NewId) -> None:
-    if not kind.settings.context:
-        return
-    row = snapshot(kind.record_type, entity.key, entity.name, entity.properties, entity.classification)
-    _put(tx, entity.id, row, now, new_id)
+    if kind.settings.context:
+        row = snapshot(kind.record_type, entity.key, entity.name, entity.properties, entity.classification)
+        store.put_snapshots(tx, [(new_id(now), entity.id, row)], now)
 
 
-def _put(tx: Transaction, entity_id: UUID, row: RowDraft, now: datetime, new_id: NewId) -> None:
-    store.put_snapshots(tx, [(new_id(now), entity_id, row)], now)
+def _row(principal: Principal, step: Step, now: datetime, new_id: NewId, origin: str | None) -> DeltaRow:
+    """No more open than the record was and is, and than the project that it came to. That a pack brought a record is
+    worth no vector."""
+    if step.before is None and origin == PACK:
+        return new_id(now), step.after.id, deltas.brought(principal, step.kind, step.after, now, PACK), None, False
+    what = deltas.told(step.found) if step.before else "created"
+    level = max(step.before.classification if step.before else 0, step.after.classification, step.project_level)
+    draft = deltas.delta(principal, step.kind, step.after, what, now, level, origin)
+    return new_id(now), step.after.id, draft, step.project_id, True
 
 
-def _tell(
-    principal: Principal,
-    tx: Transaction,
-    kind: Definition,
-    entity: Entity,
-    what: str,
-    now: datetime,
-    new_id: NewId,
-    *,
-    level: int = 0,
-    other_id: UUID | None = None,
-    origin: str | None = None,
-) -> None:
-    """One row, no more open than `level`; none for a kind that is not searched."""
-    if not kind.settings.context:
-        return
-    row = deltas.delta(principal, kind, entity, what, now, max(level, entity.classification), origin)
-    store.add_delta(tx, new_id(now), entity.id, row, other_id, now)
-    pending.mark(tx, principal.tenant_id, now)
-
-
-def _matters(kind: Definition, found: Sequence[Difference]) -> bool:
-    tracked = kind.settings.tracked_properties
-    return not tracked or any(one.name in tracked or one.name in {"name", "project"} for one in found)
+def _tell(principal: Principal, tx: Transaction, rows: Sequence[DeltaRow], now: datetime) -> None:
+    if rows:
+        store.add_deltas(tx, rows, now)
+    if any(gets_vector for *_, gets_vector in rows):
+        pending.mark(tx, principal.tenant_id, now)
