@@ -1,6 +1,7 @@
 """Checking a model's arguments against a tool's schema, in words that a model can act on. Pure."""
 
-from collections.abc import Callable, Mapping
+import difflib
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from jsonschema import Draft202012Validator
@@ -46,15 +47,27 @@ def _missing(value: Any, required: Any) -> str:
 
 
 def _unknown(value: Any, known: Any) -> str:
-    unknown = ", ".join(name for name in value if name not in known)
-    return f"unknown: {_short(unknown)}; known: {', '.join(known) or 'none'}"
+    unknown = [name for name in value if name not in known]
+    near = "".join(_meant(name, known) for name in unknown[:_MOST])
+    return f"unknown: {_short(', '.join(unknown))}{near}; known: {', '.join(known) or 'none'}"
+
+
+def _not_one(value: Any, options: Any) -> str:
+    words = [option for option in options if isinstance(option, str)]
+    return f"{_short(value)} is not one of {_short(options)}{_meant(str(value), words)}"
+
+
+def _meant(value: str, options: Sequence[str]) -> str:
+    """What was probably meant, when something is spelt much like it."""
+    near = difflib.get_close_matches(value[:_LONGEST], options, n=1)
+    return "".join(f"; did you mean '{one}'?" for one in near)
 
 
 _WORDS: Mapping[str, Callable[[Any, Any], str]] = {
     "required": _missing,
     "additionalProperties": _unknown,
     "type": lambda value, rule: f"{_short(value)} is not of type {_short(rule)}",
-    "enum": lambda value, rule: f"{_short(value)} is not one of {_short(rule)}",
+    "enum": _not_one,
     "maximum": lambda value, rule: f"{_short(value)} is more than the maximum of {rule}",
     "minimum": lambda value, rule: f"{_short(value)} is less than the minimum of {rule}",
     "maxLength": lambda value, rule: f"{len(value)} characters are more than the maximum of {rule}",

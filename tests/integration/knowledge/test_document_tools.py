@@ -159,10 +159,10 @@ def test_what_is_above_the_reader_is_not_there(tower: Library) -> None:
 @pytest.mark.parametrize(
     ("name", "arguments", "message"),
     [
-        ("list_documents", {"project": "project/none"}, "there is no record 'project/none'"),
-        ("list_documents", {"project": "task/none"}, "there is no record"),
+        ("list_documents", {"project": "project/none"}, "project: there is no project/none"),
+        ("list_documents", {"project": "task/none"}, "project: there is no task/none"),
         ("list_documents", {"cursor": "nonsense!"}, "next_cursor"),
-        ("get_document", {"document": "method2"}, "list the documents"),
+        ("get_document", {"document": "method2"}, "document: there is no document method2"),
         ("get_document", {}, "missing: document"),
         ("get_document", {"document": "document/method", "at": "next"}, "is not of type integer"),
         ("get_document_metadata", {"documents": []}, "documents"),

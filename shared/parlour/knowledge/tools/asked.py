@@ -22,14 +22,21 @@ _OFFERED = 8
 
 
 @contextmanager
-def told() -> Iterator[None]:
-    """What the records refuse, as the model is told it: arguments to correct, or something that cannot be done."""
+def told(kind: str = "kind") -> Iterator[None]:
+    """What the records refuse, as the model is told it: arguments to correct, or something that cannot be done. `kind`:
+    the argument by which the tool is told a type."""
     try:
         yield
     except (Conflict, Forbidden) as error:
         raise ToolRefused(f"{error}. Nothing was done.") from error
     except CallerError as error:
-        raise InvalidArguments(str(error)) from error
+        raise InvalidArguments(as_argument(error, kind)) from error
+
+
+def as_argument(error: CallerError, kind: str = "kind") -> str:
+    """What the records say of a mistake, with the argument's name in place of their own word for it."""
+    said = str(error)
+    return f"{kind}:{said.removeprefix('type:')}" if said.startswith("type:") else said
 
 
 def word(arguments: JsonObject, name: str) -> str:

@@ -1,10 +1,11 @@
 """What one call of create_entity asks for: one record, or several at once and how they hang together. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from parlour.infra.errors import InvalidArguments
 from parlour.infra.jsonable import Json, JsonObject
+from parlour.knowledge.records.record import shown
 from parlour.knowledge.text.nearest import meant
 
 _DOCUMENT, _PROJECT = "document", "project"
@@ -48,6 +49,13 @@ def read(arguments: JsonObject) -> list[Draft]:
     others = [{**shared, **one} for one in more if isinstance(one, dict)] if isinstance(more, list) else []
     entries = [first, *others]
     return [_draft(entry, at, len(entries)) for at, entry in enumerate(entries)]
+
+
+def check_fields(link: JsonObject, known: Sequence[str], place: str) -> None:
+    """That a link has no field that nobody reads."""
+    if unknown := [name for name in link if name not in known]:
+        near = meant(unknown[0], known)
+        raise InvalidArguments(f"{place}: unknown: {shown(unknown[0])}{near}; known: {', '.join(known)}")
 
 
 def _draft(entry: JsonObject, at: int, of: int) -> Draft:
@@ -100,6 +108,7 @@ def _link(link: Json, place: str, at: int, of: int) -> Link:
     relation, to = (link.get("relation"), link.get("to")) if isinstance(link, dict) else (None, None)
     if not isinstance(relation, str) or not isinstance(to, str) or not to.strip():
         raise InvalidArguments(f"{place}: must be {{relation, to}}: a relation's name, and a handle or #n")
+    check_fields(link if isinstance(link, dict) else {}, ("relation", "to"), place)
     if not to.startswith("#"):
         return Link(relation.strip(), to.strip())
     number = int(to[1:]) if to[1:].isdecimal() else 0

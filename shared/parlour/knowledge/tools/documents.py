@@ -10,11 +10,12 @@ from parlour.knowledge.documents import catalogue, pages
 from parlour.knowledge.documents.catalogue import Document
 from parlour.knowledge.index.embed import Embedder, Vector, embed_question
 from parlour.knowledge.records import entities
-from parlour.knowledge.records.record import Entity
+from parlour.knowledge.records.record import Entity, shown
 from parlour.knowledge.search.found import Found
 from parlour.knowledge.search.search import EVERYWHERE, Scope, search
 from parlour.knowledge.search.sources import number_rows
-from parlour.knowledge.tools.asked import told, word
+from parlour.knowledge.text.nearest import meant
+from parlour.knowledge.tools.asked import find, told, word
 from parlour.tools.definition import BUILT_IN, Tool
 from parlour.tools.run import Builtin, ToolContext
 
@@ -25,6 +26,9 @@ _MOST_LISTED = 40
 _MOST_NAMED = 20
 _MOST_FOUND = 8
 _MOST_SECTIONS = 40
+_MOST_KNOWN = 200
+"""Documents among which one of almost that name is looked for."""
+
 _DEPTH = 30
 """Pieces looked at to find so many documents."""
 
@@ -110,8 +114,10 @@ def _list(context: ToolContext, arguments: JsonObject) -> JsonObject:
             _known(seen.by_id[one.document_id], seen.by_id[one.parent_id] if one.parent_id else None)
             for one in seen.placed
         ]
-        start = int(cursor) if cursor.isdecimal() and len(cursor) < 7 else 0
         whole = [*placed, *(_known(document) for document in seen.others)]
+        start = int(cursor) if cursor.isdecimal() and len(cursor) < 7 else -bool(cursor)
+        if start < 0 or start > len(whole):
+            raise InvalidArguments("cursor: use the `next_cursor` of the page before as it is, or none")
         rest = str(start + _MOST_LISTED) if len(whole) > start + _MOST_LISTED else ""
         return {"project": project.handle, **_listed(whole[start : start + _MOST_LISTED], rest)}
 
@@ -130,7 +136,7 @@ def _searching(embedder: Embedder) -> Builtin:
         def look(tx: Transaction) -> JsonObject:
             scope = EVERYWHERE
             if named := word(arguments, "project"):
-                scope = Scope(project_id=catalogue.project(context.principal, tx, named).id)
+                scope = Scope(project_id=_named_project(context, tx, named).id)
             rows = search(
                 context.principal, tx, query=query, vector=vector, scope=scope, most=_DEPTH, team_id=context.team_id
             )
@@ -150,9 +156,11 @@ def _get(context: ToolContext, arguments: JsonObject) -> JsonObject:
     section = word(arguments, "section")
 
     def look(tx: Transaction) -> JsonObject:
-        document = catalogue.find(context.principal, tx, word(arguments, "document"), context.team_id)
+        document = document_named(context, tx, word(arguments, "document"), "document")
         content = catalogue.text(tx, document)
         begin, end = _span(document, content, section)
+        if start > len(content):
+            raise InvalidArguments(f"at: the document has {len(content):,} characters; use `next` of the page before")
         page = pages.page(content, max(start, begin), PAGE, end)
         source = catalogue.piece_of(context.principal, tx, document, page)
         numbers = number_rows(tx, context.session_id, [source] if source else [], context.fence)
@@ -181,7 +189,7 @@ def _metadata(context: ToolContext, arguments: JsonObject) -> JsonObject:
 def _project(context: ToolContext, tx: Transaction, named: str) -> Entity | None:
     """The project that is meant: the one named, else that of the record that the conversation is about."""
     if named:
-        return catalogue.project(context.principal, tx, named)
+        return _named_project(context, tx, named)
     about = entities.read_many(context.principal, tx, [context.entity_id]) if context.entity_id else []
     for record in about:
         if record.type == catalogue.PROJECT:
@@ -191,13 +199,31 @@ def _project(context: ToolContext, tx: Transaction, named: str) -> Entity | None
     return None
 
 
+def _named_project(context: ToolContext, tx: Transaction, named: str) -> Entity:
+    (record,) = find(context.principal, tx, [named], "project")
+    return catalogue.project(context.principal, tx, record.id)
+
+
+def document_named(context: ToolContext, tx: Transaction, named: str, name: str) -> Document:
+    """The document that is meant; else InvalidArguments says for the argument `name` which it may have meant."""
+    found, missing = catalogue.find_many(context.principal, tx, [named], context.team_id)
+    if not missing:
+        return found[0]
+    newest = catalogue.newest(context.principal, tx, "", _MOST_KNOWN, context.team_id).documents
+    near = meant(named, [document.handle for document in newest])
+    raise InvalidArguments(f"{name}: there is no document {shown(named)}{near}; list_documents has all")
+
+
 def _span(document: Document, content: str, section: str) -> tuple[int, int]:
     """Which part of the text is asked for: all of it, or a section."""
     if not section:
         return 0, len(content)
     if (found := pages.section(content, section)) is None:
-        there = "; ".join(heading.text for heading in pages.headings(content)[:_MOST_SECTIONS])
-        raise InvalidArguments(f"section: {document.handle} has no such heading; it has: {there or 'none'}")
+        there = [heading.text for heading in pages.headings(content)]
+        known = "; ".join(there[:_MOST_SECTIONS]) or "none"
+        raise InvalidArguments(
+            f"section: {document.handle} has no such heading{meant(section, there)}; it has: {known}"
+        )
     return found
 
 

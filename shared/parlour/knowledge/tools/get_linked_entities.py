@@ -5,9 +5,9 @@ from uuid import UUID
 from parlour.infra.errors import InvalidArguments, NotFound
 from parlour.infra.jsonable import Json, JsonObject
 from parlour.infra.postgres import Transaction
-from parlour.knowledge.records import linked
+from parlour.knowledge.records import linked, registry
 from parlour.knowledge.records.linked import Page
-from parlour.knowledge.text.nearest import meant
+from parlour.knowledge.tools.asked import find, told, word
 from parlour.tools.definition import BUILT_IN, Tool
 from parlour.tools.run import ToolContext
 
@@ -41,14 +41,17 @@ def get_linked_entities(context: ToolContext, arguments: JsonObject) -> JsonObje
     kind, number = _read(arguments)
 
     def look(tx: Transaction) -> Page:
-        return linked.page(context.principal, tx, ref, team_id=context.team_id, kind=kind, number=number)
+        try:
+            page = linked.page(context.principal, tx, ref, team_id=context.team_id, kind=kind, number=number)
+        except NotFound:
+            find(context.principal, tx, [str(ref)], "entity")  # says what there is instead
+            raise
+        if kind is not None:
+            _check_kind(tx, page, kind)
+        return page
 
-    try:
+    with told():
         page = context.database.run(context.principal, look)
-    except NotFound as missing:
-        raise InvalidArguments(f"entity: {missing}") from missing
-    if kind is not None:
-        _check_kind(page, kind)
     if number > page.of:
         raise InvalidArguments(f"page: there {'is one page' if page.of == 1 else f'are {page.of} pages'}")
     return _told(page, kind)
@@ -56,9 +59,7 @@ def get_linked_entities(context: ToolContext, arguments: JsonObject) -> JsonObje
 
 def _read(arguments: JsonObject) -> tuple[str | None, int]:
     """Kind and page, as far as they are said."""
-    kind = str(arguments["kind"]).strip() if "kind" in arguments else None
-    if kind is not None and not kind.isidentifier():
-        raise InvalidArguments("kind: give the key of a type, like task; leave it out for all")
+    kind = word(arguments, "kind") if "kind" in arguments else None
     number = arguments.get("page", 1)
     return kind, int(number) if isinstance(number, int | float) else 1
 
@@ -71,11 +72,10 @@ def _ref(context: ToolContext, arguments: JsonObject) -> UUID | str:
     return context.entity_id
 
 
-def _check_kind(page: Page, kind: str) -> None:
-    """A kind that is almost one of those that are linked is a mistake; any other simply has no links."""
-    kinds = [one.key for one in page.linked.kinds]
-    if kind not in kinds and (near := meant(kind, kinds)):
-        raise InvalidArguments(f"kind: nothing of kind {kind!r} is linked{near}")
+def _check_kind(tx: Transaction, page: Page, kind: str) -> None:
+    """A kind that there is simply has no links; InvalidRequest for any other."""
+    if kind not in [one.key for one in page.linked.kinds]:
+        registry.definition(tx, kind)
 
 
 def _told(page: Page, kind: str | None) -> JsonObject:

@@ -42,6 +42,8 @@ def get_entity(context: ToolContext, arguments: JsonObject) -> JsonObject:
     """Records whole, in the order asked for; with the properties that each kind has and nobody filled in."""
     asked = arguments["entities"]
     handles = [str(handle).strip() for handle in asked] if isinstance(asked, list) else []
+    if not handles:
+        raise InvalidArguments("entities: name at least one record by its handle, like risk/R-03")
 
     def look(tx: Transaction) -> tuple[list[Entity], dict[str, list[str]]]:
         found = find(context.principal, tx, handles, "entities")

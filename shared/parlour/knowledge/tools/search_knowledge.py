@@ -52,7 +52,7 @@ def search_knowledge(embedder: Embedder) -> Builtin:
             )  # fmt: skip
             return found, number_rows(tx, context.session_id, found, context.fence)
 
-        with told():
+        with told("of"):
             rows, numbers = context.database.run(context.principal, look)
         documents: list[Json] = [_document(numbers[row.row_id], row) for row in rows]
         found: JsonObject = {"documents": documents}

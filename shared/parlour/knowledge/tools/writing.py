@@ -16,10 +16,11 @@ from parlour.knowledge.records import edges, entities, registry
 from parlour.knowledge.records.entities import Entity, NewEntity, Patch
 from parlour.knowledge.records.record import PROJECT
 from parlour.knowledge.tools import compound, results, store
-from parlour.knowledge.tools.asked import find, full, nudge, told, word
+from parlour.knowledge.tools.asked import as_argument, find, full, nudge, told, word
 from parlour.knowledge.tools.cited import REFERENCES, Sources, shelf
-from parlour.knowledge.tools.compound import Draft
+from parlour.knowledge.tools.compound import Draft, check_fields
 from parlour.knowledge.tools.definitions import MOST_CREATED
+from parlour.knowledge.tools.documents import document_named
 from parlour.knowledge.tools.operations import DONE_BEFORE
 from parlour.tools.run import Builtin, ToolContext
 
@@ -95,7 +96,10 @@ def link_entities(embedding: Delays) -> Builtin:
 
     def run(context: ToolContext, arguments: JsonObject) -> JsonObject:
         asked = arguments["links"]
-        links = [_ends(link) for link in asked if isinstance(link, dict)] if isinstance(asked, list) else []
+        given = [link for link in asked if isinstance(link, dict)] if isinstance(asked, list) else []
+        links = [_ends(link, at) for at, link in enumerate(given)]
+        if not links:
+            raise InvalidArguments("links: say at least one, as {from, relation, to}")
         act = _unlink if arguments.get("remove") is True else _link
         with told():
             done = context.database.run(context.principal, lambda tx: act(context, tx, links))
@@ -118,7 +122,7 @@ def _create(context: ToolContext, tx: Transaction, drafts: Sequence[Draft]) -> _
         try:
             _make(context, tx, draft, sources[-1], home, at, made)
         except (InvalidRequest, NotFound) as error:
-            raise InvalidArguments(f"{place}{error}" if place else str(error)) from error
+            raise InvalidArguments(f"{place}{as_argument(error)}") from error
     for at, draft in enumerate(drafts):
         targets = [(link.relation, made.named[link.to].handle if isinstance(link.to, int) else link.to)
                    for link in draft.links]  # fmt: skip
@@ -230,6 +234,8 @@ def _check_handles(context: ToolContext, tx: Transaction, draft: Draft, place: s
     """That what a draft names is there; else the model is told what is."""
     if draft.project:
         find(context.principal, tx, [full(draft.project, PROJECT)], f"{place}project")
+    if draft.parent:
+        document_named(context, tx, full(draft.parent, written.KIND), f"{place}parent")
     if targets := [link.to for link in draft.links if isinstance(link.to, str)]:
         find(context.principal, tx, targets, f"{place}links")
 
@@ -261,8 +267,11 @@ def _changed(before: Entity, after: Entity | None, *, changed_text: bool) -> Jso
     return told if changed or changed_text else {**told, "note": "It was so already."}
 
 
-def _ends(link: JsonObject) -> tuple[str, str, str]:
+def _ends(link: JsonObject, at: int) -> tuple[str, str, str]:
     """Source, relation and target of one link."""
+    check_fields(link, ("from", "relation", "to"), f"links[{at}]")
+    if word(link, "from") == word(link, "to"):
+        raise InvalidArguments(f"links[{at}]: {word(link, 'from')} cannot be linked to itself; name another record")
     return word(link, "from"), word(link, "relation"), word(link, "to")
 
 
