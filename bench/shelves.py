@@ -72,7 +72,7 @@ def _open(database: Database, number: int) -> Shelf:
         tenants.create(
             operator, tx, slug=f"shelf-{number}", display_name="Shelf", settings={}, now=now, new_id=uuid7
         )  # fmt: skip
-        tx.run(_SESSION, id=session_id, now=now)
+        tx.run(SESSION, id=session_id, now=now)
     return Shelf(operator, session_id)
 
 
@@ -136,7 +136,7 @@ def _embed(database: Database, embedder: Embedder, principal: Principal) -> int:
     return len(rows)
 
 
-_SESSION = Query(
+SESSION = Query(
     "bench.session",
     "A conversation and what it hangs on.",
     """
