@@ -87,13 +87,13 @@ def _among_neighbours(rows: Sequence[Placed], scores: Mapping[UUID, float]) -> d
     """Each turn of a conversation with a part of what the turns around it have."""
     at = {(row.session_id, row.place): scores[row.row_id] for row in rows if row.session_id}
 
-    def lent(row: Placed) -> float:
-        return sum(
-            part * (at.get((row.session_id, row.place - away), 0.0) + at.get((row.session_id, row.place + away), 0.0))
-            for away, part in _NEIGHBOURS.items()
-        )
+    def score_at(row: Placed, step: int) -> float:
+        return at.get((row.session_id, row.place + step), 0.0) if row.session_id else 0.0
 
-    return {row.row_id: scores[row.row_id] + (lent(row) if row.session_id else 0.0) for row in rows}
+    def lent(row: Placed) -> float:
+        return sum(part * (score_at(row, -away) + score_at(row, away)) for away, part in _NEIGHBOURS.items())
+
+    return {row.row_id: scores[row.row_id] + lent(row) for row in rows}
 
 
 def _behind_their_records(rows: Sequence[Placed], scores: Mapping[UUID, float]) -> dict[UUID, float]:
