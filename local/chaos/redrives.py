@@ -47,6 +47,16 @@ def kill_redrives(world: World, desk: Desk, say: Say, choose: Choose = everythin
     return [*rows, Row("redrive", "after all of it", outcome="nothing left behind", broken=tuple(left))]
 
 
+def redrive_unharmed(world: World, desk: Desk) -> list[Row]:
+    """A clean redrive of a dead letter by itself: it takes seconds where parking a turn takes a minute."""
+    clean = Conversations(world, desk)
+    letter = clean.open(LETTERS)
+    _bury(clean, letter)
+    clean.invoke(letter, "http_api", redrive_dead_letters("intake"), 20)
+    play(clean, [])
+    return [row_of(world, outside(world, desk), letter)]
+
+
 def _kill(world: World, desk: Desk, doomed: Sequence[Boundary]) -> Conversations:
     """The dead letters first: while they stay in dead hands, turns are parked."""
     killed = Conversations(world, desk)
