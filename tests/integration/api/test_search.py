@@ -74,6 +74,7 @@ def test_what_is_linked_to_the_results_is_offered_beside_them(client: TestClient
     assert {card["handle"] for card in found["cards"]} == {"risk/R-1"}
     assert [one["handle"] for one in found["related"]] == ["project/NRS"]
     assert (found["related"][0]["name"], found["related"][0]["type_name"]) == ("River station", "Project")
+    assert found["related"][0]["relations"] == [{"relation": "contains", "direction": "incoming", "of": "risk/R-1"}]
 
 
 def test_what_is_above_the_clearance_is_on_no_card(client: TestClient, clerk: dict[str, str], yard: str) -> None:

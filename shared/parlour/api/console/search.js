@@ -60,7 +60,12 @@ function strength(score) {
 
 function related(records) {
   if (!records.length) return "";
-  return h("section", { class: "related", "aria-label": "Related records" }, h("h3", {}, "Related"), h("ul", { class: "chips" }, ...records.map((one) => h("li", {}, chip(one)))));
+  return h("section", { class: "related", "aria-label": "Related records" }, h("h3", {}, "Related"), h("ul", { class: "chips" }, ...records.map((one) => h("li", { title: why(one) }, chip(one)))));
+}
+
+/** By which links a related record is there: "risk/R-1 ← contains". */
+function why({ relations = [] }) {
+  return relations.map(({ relation, direction, of }) => `${of} ${direction === "outgoing" ? "→" : "←"} ${relation.replaceAll("_", " ")}`).join("\n");
 }
 
 /** A record as a small link with its sign. */

@@ -13,6 +13,9 @@ from parlour.models.words import vocabulary
 PREVIEW = 240
 """Characters of a preview: about two lines of a card."""
 
+RELATIONS = 3
+"""Links that are told of a related record: enough to see why it is there."""
+
 _BEFORE = 70
 """Characters of a preview that stand before the first word that was asked for."""
 
@@ -97,7 +100,8 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """A record that what was found is linked to."""
+    """A record that what was found is linked to. `relations`: `{"relation", "direction", "of"}` for each link, the best
+    first: of which record found, and whether it runs from that one (outgoing) or to it (incoming)."""
 
     type: str
     type_name: str
@@ -105,6 +109,7 @@ class Related:
     name: str
     icon: str | None
     colour: str | None
+    relations: list[JsonObject]
 
     @property
     def handle(self) -> str:
@@ -113,7 +118,7 @@ class Related:
     def to_json(self) -> JsonObject:
         return {
             "handle": self.handle, "type": self.type, "type_name": self.type_name, "name": self.name,
-            "icon": self.icon, "colour": self.colour,
+            "icon": self.icon, "colour": self.colour, "relations": [*self.relations[:RELATIONS]],
         }  # fmt: skip
 
 

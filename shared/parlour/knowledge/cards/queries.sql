@@ -12,20 +12,26 @@ SELECT r.id AS row_id, t.key AS type, t.display_name AS type_name, e.key, e.name
  WHERE r.id = ANY(%(row_ids)s) AND r.classification <= %(clearance)s;
 
 -- name: related
--- The records that those of a search's rows are linked to, by one edge either way: first what the best rows, and the
--- most of them, are linked to. Those found themselves are left out, like what the reader may not see.
+-- The records that those of a search's rows are linked to, by one edge either way, and by which: first what the best
+-- rows, and the most of them, are linked to. Those found themselves are left out, like what the reader may not see.
 WITH hits AS (
-    SELECT r.entity_id AS id, max(h.score) AS score
+    SELECT r.entity_id AS id, max(h.score) AS score, max(k.key || '/' || e.key) AS handle
       FROM unnest(%(row_ids)s::uuid[], %(scores)s::float8[]) AS h (row_id, score)
       JOIN context_rows r ON r.id = h.row_id AND r.classification <= %(clearance)s
       JOIN entities e ON e.id = r.entity_id AND e.deleted_at IS NULL AND e.classification <= %(clearance)s
+      JOIN entity_types k ON k.id = e.type_id
      GROUP BY r.entity_id
 ), ends AS (
-    SELECT x.target_id AS id, h.score FROM hits h JOIN edges x ON x.source_id = h.id
+    SELECT x.target_id AS id, h.score, x.relation, 'outgoing' AS direction, h.handle
+      FROM hits h JOIN edges x ON x.source_id = h.id
      UNION ALL
-    SELECT x.source_id, h.score FROM hits h JOIN edges x ON x.target_id = h.id
+    SELECT x.source_id, h.score, x.relation, 'incoming', h.handle
+      FROM hits h JOIN edges x ON x.target_id = h.id
 )
-SELECT t.key AS type, t.display_name AS type_name, e.key, e.name, t.rag ->> 'icon' AS icon, t.rag ->> 'colour' AS colour
+SELECT t.key AS type, t.display_name AS type_name, e.key, e.name, t.rag ->> 'icon' AS icon,
+       t.rag ->> 'colour' AS colour,
+       jsonb_agg(jsonb_build_object('relation', n.relation, 'direction', n.direction, 'of', n.handle)
+                 ORDER BY n.score DESC, n.handle, n.relation) AS relations
   FROM ends n
   JOIN entities e ON e.id = n.id AND e.deleted_at IS NULL AND e.classification <= %(clearance)s
   JOIN entity_types t ON t.id = e.type_id
