@@ -5,6 +5,8 @@ import { rich } from "./richtext.js";
 
 const DOING = { search_knowledge: "Looking through the documents" };
 
+const DID = { create: "Created", update: "Changed", link: "Linked", unlink: "Unlinked" };
+
 export class Reply {
   constructor(name) {
     this.text = "";
@@ -25,7 +27,14 @@ export class Reply {
     else if (kind === "text_reset") this.again();
     else if (kind === "tool_call") this.doing(DOING[payload.name] ?? `Using ${payload.name.replaceAll("_", " ")}`);
     else if (kind === "tool_result") this.doing(payload.ok ? "Reading what was found" : "That did not work; trying another way");
+    else if (kind === "operation") this.did(payload);
     else if (kind === "error") this.stop(payload.message);
+  }
+
+  /** Say what was done to a record. */
+  did({ action, entity_type: type, entity_name: name, other }) {
+    const line = `${DID[action] ?? action} ${type.replaceAll("_", " ")}: ${name}${other ? ` and ${other.entity_name}` : ""}`;
+    this.element.append(h("p", { class: "byline" }, line));
   }
 
   write(text) {
