@@ -39,6 +39,9 @@ NAMES_THE_TENANT = {"infra.when_due", "infra.held_due", "infra.lock_due", "index
 """Reads of what is due that say whose themselves, since there row-level security lets everybody look."""
 
 
+OF_WHAT_IS_BURIED = {"files.hold_record_of"}
+"""Reads of a row that the same act takes away: when the day is over nothing is left that could leak."""
+
 ASKS_FOR_ONES_OWN = {
     "index.hold_tenant", "packs.lock_tenant", "packs.configuration", "tenancy.tenant", "tenancy.own_routes",
     "tenancy.acts", "tenancy.versions", "models.spend_today", "models.own_cap",
@@ -202,6 +205,6 @@ def test_without_row_level_security_the_same_queries_would_leak(
                 changed = inside.everything_of(desk.tenant_id) != before
                 if changed or any(one in seen for one in ids_of(before)) or (is_read(QUERIES[name]) and seen != "[]"):
                     leaking.add(name)
-    reads = {name for name in recorded.reached if is_read(QUERIES[name])} - NAMES_THE_TENANT
-    assert reads <= leaking
+    reads = {name for name in recorded.reached if is_read(QUERIES[name])}
+    assert reads - NAMES_THE_TENANT - OF_WHAT_IS_BURIED <= leaking
     assert len(leaking) > 50

@@ -124,8 +124,8 @@ def _documents(tx: Transaction, principal: Principal, about: Focus, persona: Per
     """The tree of documents of a project, and again shorter; nothing of any other kind of record."""
     if not about.linked.handle.startswith(f"{PROJECT}/"):
         return []
-    home = entities.read(principal, tx, about.id)
-    lines = catalogue.tree_of(principal, tx, home, persona.team.id).lines()
+    home = entities.read_many(principal, tx, [about.id])  # it may have been deleted a statement ago
+    lines = catalogue.tree_of(principal, tx, home[0], persona.team.id).lines() if home else []
     outlines = [tree.outline(lines, most, tokens.count) for most in _TREE_TOKENS]
     return [text for text in dict.fromkeys(outlines) if text]
 

@@ -167,6 +167,7 @@ def test_a_new_title_and_state_are_the_records_too(tower: Library) -> None:
     do(tower, lambda tx: entities.change(
         tower.principal, tx, document.handle, Patch(name="Placing"), None, tower.now, uuid7))  # fmt: skip
     assert do(tower, lambda tx: catalogue.find(tower.principal, tx, document.handle)).title == "Placing"
+    assert {row.title for row in tower.rows() if row.document} == {"Placing"}
 
 
 def test_a_removed_document_is_found_by_nothing_and_nobody(tower: Library) -> None:

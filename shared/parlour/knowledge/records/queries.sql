@@ -149,7 +149,7 @@ WITH own AS (
     RETURNING tenant_id, id
 )
 UPDATE context_rows r
-   SET classification = %(classification)s
+   SET classification = %(classification)s, title = %(name)s
   FROM own
  WHERE (r.tenant_id, r.document_id) = (own.tenant_id, own.id);
 
