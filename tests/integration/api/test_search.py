@@ -157,3 +157,5 @@ def test_what_a_closed_record_is_linked_to_is_not_offered(client: TestClient, cl
     found = ask(client, clerk, "stops the pour")
     assert [card["document"] for card in found["cards"] if card["kind"] == "document_chunk"] == ["document/plan.md"]
     assert found["related"] == []
+    assert "River station" not in str(found)
+    assert "project/NRS" not in str(found)
