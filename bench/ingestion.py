@@ -7,7 +7,8 @@ handlers of ingest and of the embedder work in processes of their own, on a real
 machine. A file is read when its rows are written and words find them; it is ready when each has its vector.
 
 pages a second    several PDFs with two workers of ingest: from the first's arrival until the last is read.
-child, worker MB  the most resident memory of the process that reads the file, and of the function's own (Linux).
+child, worker MB  the most resident memory of the process that reads the file, and of the function's own (Linux). The
+                  workers here are forked with every function's code imported; a deployed one has only its own.
 turn p50, p95     from the webhook to the reply row, one person at a time, with the offline model; the baseline is the
                   same just before, with no file on its way: ratios hold on any machine.
 """
@@ -256,15 +257,25 @@ def meanwhile(yard: Yard, sizes: Sizes) -> Iterator[dict[str, report.Cell]]:
         waits = _turns(yard, sizes)
         read = len(yard.metered) - before
     yield _row("two workers read PDFs", waits, alone, f"{read} of {len(file_ids)} files were read")
-    pending = "SELECT count(*) FROM context_rows WHERE pending AND tenant_id = %s"
-    rows = yard.running.value(pending, yard.desk.tenant_id)
     with yard.embedding():
-        begun = time.monotonic()
+        before, begun = _begun(yard), time.monotonic()
         waits = _turns(yard, sizes)
-        made = rows - yard.running.value(pending, yard.desk.tenant_id)
-        note = f"{made} of {rows} vectors were made, {made / (time.monotonic() - begun):.0f} a second"
+        made = _vectors(yard) - before
+        note = f"{made} vectors were made, {made / (time.monotonic() - begun):.0f} a second"
         yield _row("vectors are made", waits, alone, note)
         yard.end()
+
+
+def _begun(yard: Yard) -> int:
+    """How many vectors there are once the embedder is at it: its nudge comes five seconds after the rows."""
+    before, until = _vectors(yard), time.monotonic() + _SECONDS
+    while (now := _vectors(yard)) == before and time.monotonic() < until:
+        time.sleep(_LOOK_SECONDS)
+    return now
+
+
+def _vectors(yard: Yard) -> int:
+    return int(yard.running.value("SELECT count(*) FROM embeddings WHERE tenant_id = %s", yard.desk.tenant_id))
 
 
 def _turns(yard: Yard, sizes: Sizes) -> list[float]:
