@@ -207,7 +207,8 @@ def test_what_a_form_brings_after_the_files_deletion_is_taken_away(desk: FileDes
     assert (desk.bucket.kept, desk.browse()) == ({}, [])
     assert desk.rows("SELECT name, created_by, entity_id FROM files") == [("", "", None)]
     desk.bucket.post(started.form, papers.contract())
-    desk.look_again(file.id)
+    desk.queue.send([uploads.message(desk.principal.tenant_id, file.id, 1, "again")])
+    desk.work()
     assert len(desk.bucket.kept) == 1, "its time has not come"
     desk.clock.now += LOOKED_AFTER
     desk.look_again(file.id)
