@@ -37,6 +37,7 @@ def records_kept(desk: Desk) -> None:
         seen = Patch(name="Guard rails, seen")
         renamed = entities.change(admin, tx, note.handle, seen, None, now, uuid7, origin="day-3")
         assert entities.was_changed(tx, renamed.id, "day-3")
+        assert written.change(admin, tx, note.handle, Patch(project=None), None, now, uuid7).project is None
     a_project_called_off(desk)
     of_a_kind_told_anew(desk)
 

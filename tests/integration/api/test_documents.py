@@ -135,3 +135,8 @@ def test_a_record_of_the_kind_document_has_a_text_to_be_written(client: TestClie
     path = f"/v1/documents/{made.json()['key']}"
     revised = client.patch(path, json={"content": "It rained."}, headers=yard).json()
     assert (revised["length"], revised["description"]) == (10, "Of Monday")
+    renamed = client.patch(f"/v1/entities/document/{made.json()['key']}", json={"name": "Days"}, headers=yard)
+    assert (renamed.status_code, tree(client, yard)) == (200, [("Days", 0)])
+    left = client.patch(f"/v1/entities/document/{made.json()['key']}", json={"project": None}, headers=yard)
+    assert (left.status_code, tree(client, yard)) == (200, [])
+    assert client.delete(f"/v1/entities/document/{made.json()['key']}", headers=yard).status_code == 204

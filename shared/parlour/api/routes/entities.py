@@ -174,7 +174,7 @@ def _changed(caller: Caller, ref: Ref, change: RecordChange, if_match: str, resp
     given = change.model_dump(exclude_unset=True, exclude={"version"})
     version = _version(change.version, if_match)
     with caller.transaction() as tx:
-        entity = entities.change(
+        entity = written.change(
             caller.principal, tx, ref, Patch(**given), version, caller.now, caller.services.new_id
         )  # fmt: skip
         shown = _shown(tx, entity, response)
@@ -184,7 +184,7 @@ def _changed(caller: Caller, ref: Ref, change: RecordChange, if_match: str, resp
 
 def _deleted(caller: Caller, ref: Ref, version: int | None, if_match: str) -> None:
     with caller.transaction() as tx:
-        entities.delete(
+        written.delete(
             caller.principal, tx, ref, _version(version, if_match), caller.now, caller.services.new_id
         )  # fmt: skip
 

@@ -10,6 +10,8 @@ _HEADING = re.compile(r"^(#{1,6})\s+(\S.*?)\s*#*\s*$")
 _ENDS = (re.compile(r"\n[ \t]*\n"), re.compile(r"\n"), re.compile(r"(?<=[.!?।…])\s"), re.compile(r"\s"))
 """Where a page may end, best first: a paragraph, a line, a sentence, a word. Before a heading is best of all."""
 
+_MOST_SECTIONS = 5
+
 
 @dataclass(frozen=True, slots=True)
 class Heading:
@@ -66,6 +68,23 @@ def page(content: str, start: int, most: int, end: int | None = None) -> Page:
     stop = last if last - start <= most else _stop(content, start, start + most)
     path = _path(headings(content), start)
     return Page(content[start:stop], start, stop, stop if stop < last else None, path)
+
+
+def told(before: str, after: str) -> str:
+    """The headings of the sections whose own text changed, came or went: " in Payment, Liability"."""
+    old, new = _by_heading(before), _by_heading(after)
+    changed = [name for name in {**new, **old} if old.get(name) != new.get(name) and name]
+    more = [f"{len(changed) - _MOST_SECTIONS} more"] if len(changed) > _MOST_SECTIONS else []
+    return " in " + ", ".join([*changed[:_MOST_SECTIONS], *more]) if changed else ""
+
+
+def _by_heading(content: str) -> dict[str, str]:
+    found = headings(content)
+    ends = [heading.at for heading in found[1:]] + [len(content)]
+    texts = {"": content[: found[0].at if found else len(content)]}
+    for heading, end in zip(found, ends, strict=False):
+        texts[heading.text] = texts.get(heading.text, "") + content[heading.at : end]
+    return texts
 
 
 def _stop(content: str, start: int, furthest: int) -> int:

@@ -107,8 +107,15 @@ SELECT coalesce(n.document_id, s.id) AS id, n.parent_id, n.position, s.id IS NOT
 SELECT content FROM documents WHERE id = %(id)s AND deleted_at IS NULL;
 
 -- name: document_of_record
--- The living document that a record is.
-SELECT id FROM documents WHERE record_id = %(record_id)s AND deleted_at IS NULL;
+-- The living document that a record is, with the project whose tree it is in and the one that its record is in.
+SELECT d.id, d.project_id, r.project_id AS home_id, d.is_context, d.description, d.content_hash, d.version
+  FROM documents d
+  JOIN entities r ON (r.tenant_id, r.id) = (d.tenant_id, d.record_id)
+ WHERE d.record_id = %(record_id)s AND d.deleted_at IS NULL;
+
+-- name: move_document
+-- A document is in another project's tree, or in none.
+UPDATE documents SET project_id = %(project_id)s, updated_at = %(now)s WHERE id = %(id)s;
 
 -- name: add_document
 -- Keep a document that somebody wrote, about its own record; nothing happens when there is one of its key.

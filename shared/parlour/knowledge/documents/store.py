@@ -99,6 +99,19 @@ class ProjectDocument(Document):
 
 
 @dataclass(frozen=True, slots=True)
+class OwnDocument:
+    """A record's own document: whose tree it is in, and `home_id`, the project that the record is in."""
+
+    id: UUID
+    project_id: UUID | None
+    home_id: UUID | None
+    is_context: bool
+    description: str
+    content_hash: str
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
 class _Text:
     content: str
 
@@ -148,9 +161,12 @@ def content(tx: Transaction, document_id: UUID) -> str:
     return tx.one(SQL["document_content"], _Text, id=document_id).content
 
 
-def document_of_record(tx: Transaction, record_id: UUID) -> UUID | None:
-    found = tx.first(SQL["document_of_record"], _Id, record_id=record_id)
-    return found.id if found else None
+def document_of_record(tx: Transaction, record_id: UUID) -> OwnDocument | None:
+    return tx.first(SQL["document_of_record"], OwnDocument, record_id=record_id)
+
+
+def move_document(tx: Transaction, document_id: UUID, project_id: UUID | None, now: datetime) -> None:
+    tx.run(SQL["move_document"], id=document_id, project_id=project_id, now=now)
 
 
 def add_document(tx: Transaction, columns: Mapping[str, object]) -> bool:

@@ -14,9 +14,9 @@ from parlour.infra.errors import Conflict, InvalidRequest
 from parlour.infra.ids import NewId
 from parlour.infra.jsonable import Json, JsonObject
 from parlour.infra.postgres import Transaction
-from parlour.knowledge.documents import catalogue, pages, store, tree
+from parlour.knowledge.documents import catalogue, pages, places, store
 from parlour.knowledge.documents.documents import DocumentDraft
-from parlour.knowledge.documents.store import Document
+from parlour.knowledge.documents.store import Document, OwnDocument
 from parlour.knowledge.index import pending
 from parlour.knowledge.index import store as index
 from parlour.knowledge.index.reindex import Entry, rewrite
@@ -34,10 +34,9 @@ LONGEST = 200_000
 _LONGEST_TITLE = 300
 _LONGEST_DESCRIPTION = 1_000
 _SCRATCH = "scratch"
+_CONTAINS = "contains"
 _OUR_STATES = frozenset({"draft", "published"})
 """What a document's state is when nobody says."""
-
-_MOST_SECTIONS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +98,13 @@ def create(
     new = NewEntity(KIND, said.title, key, told, classification, home.handle if home else None)
     record = entities.create(principal, tx, new, now, new_id, origin)
     if (there := store.document_of_record(tx, record.id)) is not None:
-        return catalogue.find(principal, tx, there, team_id)
+        return catalogue.find(principal, tx, there.id, team_id)
     own = {"project_id": home.id if home else None, "is_context": is_context}
     document_id = new_id(now)
     _add(tx, record, {"id": document_id, **own, **_columns(said, record.classification, state, now)})
     if home is not None:
-        _put(principal, tx, home, document_id, parent, position, team_id)
-        edges.link(principal, tx, home.id, record.id, "contains", now, new_id)
+        places.put(principal, tx, home, document_id, parent, position, team_id)
+        edges.link(principal, tx, home.id, record.id, _CONTAINS, now, new_id)
     _index(principal, tx, Owner(document_id, record.id), said, record, now, new_id)
     log.info("document_written", principal=principal.name, document_id=document_id, characters=len(said.content))
     return catalogue.find(principal, tx, document_id, team_id)
@@ -139,7 +138,7 @@ def revise(
     if (said.description, state) != (before.description, before.state):
         told = _properties(tx, said.description, state)
     patch = Patch(said.title if said.title != before.title else None, told, revision.classification)
-    also = [] if said.content == old else [Difference("content", "text", "", f"revised{_where(old, said.content)}")]
+    also = [] if said.content == old else [Difference("content", "text", "", f"revised{pages.told(old, said.content)}")]
     record = entities.change(principal, tx, record_id, patch, None, now, new_id, also, origin)
     if also:
         stale.mark(tx, record_id, "document_changed", now)
@@ -167,7 +166,7 @@ def move(
     if document.project_id is None or document.project is None:
         raise InvalidRequest(f"{document.handle} is in no project's tree; it has no place to change")
     home = catalogue.project(principal, tx, document.project_id)
-    _put(principal, tx, home, document.id, parent, position, team_id)
+    places.put(principal, tx, home, document.id, parent, position, team_id)
     return document
 
 
@@ -185,10 +184,35 @@ def remove(
     Conflict and InvalidRequest as for `revise`.
     """
     document, record_id = _held(principal, tx, ref, version, team_id)
-    entities.delete(principal, tx, record_id, None, now, new_id)
-    if document.project_id is not None:
-        _take_out(principal, tx, document.project_id, document.id)
+    delete(principal, tx, record_id, None, now, new_id)
     log.info("document_removed", principal=principal.name, document_id=document.id)
+
+
+def change(
+    principal: Principal, tx: Transaction, ref: Ref, patch: Patch, version: int | None, now: datetime, new_id: NewId
+) -> Entity:
+    """Change a record, whatever its kind. What a document is besides follows its record: its pieces read the title that
+    it has now, and in another project it stands last in the tree.
+
+    Errors as for a record; InvalidRequest when a project's context document would leave it.
+    """
+    after = entities.change(principal, tx, ref, patch, version, now, new_id)
+    own = store.document_of_record(tx, after.id) if after.type == KIND else None
+    if own is None:
+        return after
+    if patch.project is not ... and own.project_id != own.home_id:
+        _take_along(principal, tx, own, after, now, new_id)
+    _say_as_recorded(principal, tx, own, after, patch, now, new_id)
+    return entities.read(principal, tx, after.id)
+
+
+def delete(principal: Principal, tx: Transaction, ref: Ref, version: int | None, now: datetime, new_id: NewId) -> None:
+    """Take a record away, whatever its kind; what stood under a document takes its place. Errors as for a record."""
+    record = entities.hold(principal, tx, ref, version)
+    own = store.document_of_record(tx, record.id) if record.type == KIND else None
+    entities.delete(principal, tx, record.id, None, now, new_id)
+    if own is not None and own.project_id is not None:
+        places.take_out(principal, tx, own.project_id, own.id)
 
 
 def _add(tx: Transaction, record: Entity, columns: Mapping[str, object]) -> None:
@@ -213,32 +237,32 @@ def _held(
     return found, there.record_id
 
 
-def _put(
-    principal: Principal,
-    tx: Transaction,
-    home: Entity,
-    document_id: UUID,
-    parent: Ref | None,
-    position: int | None,
-    team_id: UUID | None,
+def _take_along(
+    principal: Principal, tx: Transaction, own: OwnDocument, record: Entity, now: datetime, new_id: NewId
 ) -> None:
-    """Place a document in the tree, one change of a tree at a time."""
-    store.hold_project(tx, home.id)
-    seen = catalogue.tree_of(principal, tx, home, team_id)
-    above = None if parent is None else catalogue.find(principal, tx, parent, team_id).id
-    place = tree.move if document_id in seen.nodes else tree.insert
-    after = place(seen.nodes, document_id, above, position, seen.by_id.keys())
-    store.place_nodes(tx, home.id, tree.changed(seen.nodes, after))
-    if document_id not in seen.nodes:
-        store.add_node(tx, home.id, after[document_id])
+    """Out of the tree that the document was in, and behind the last of the project that its record is in now."""
+    if own.is_context:
+        raise InvalidRequest(f"project: {record.handle} says what its project is for; it stays there")
+    if own.project_id is not None:
+        places.take_out(principal, tx, own.project_id, own.id)
+        edges.drop(principal, tx, own.project_id, record.id, _CONTAINS, now, new_id)
+    store.move_document(tx, own.id, own.home_id, now)
+    if own.home_id is not None:
+        home = catalogue.project(principal, tx, own.home_id)
+        places.put(principal, tx, home, own.id)
+        edges.link(principal, tx, home.id, record.id, _CONTAINS, now, new_id)
 
 
-def _take_out(principal: Principal, tx: Transaction, project_id: UUID, document_id: UUID) -> None:
-    store.hold_project(tx, project_id)
-    nodes = catalogue.places(principal, tx, project_id)
-    if document_id in nodes:
-        store.place_nodes(tx, project_id, tree.changed(nodes, tree.remove(nodes, document_id)))
-        store.remove_node(tx, project_id, document_id)
+def _say_as_recorded(
+    principal: Principal, tx: Transaction, own: OwnDocument, record: Entity, patch: Patch, now: datetime, new_id: NewId
+) -> None:
+    """The document, and every piece of it, is called, described and classified as its record is."""
+    named = patch.properties.get("description") or "" if "description" in patch.properties else own.description
+    said = _Text(record.name, str(named)[:_LONGEST_DESCRIPTION], store.content(tx, own.id))
+    columns = _columns(said, record.classification, str(record.properties.get("state") or ""), now)
+    if (columns["content_hash"], said.description) != (own.content_hash, own.description):
+        store.revise_document(tx, {"id": own.id, "version": own.version, **columns})
+        _index(principal, tx, Owner(own.id, record.id), said, record, now, new_id)
 
 
 def _index(
@@ -295,20 +319,3 @@ def _columns(said: _Text, classification: int, state: str, now: datetime) -> dic
         "classification": classification,
         "now": now,
     }
-
-
-def _where(before: str, after: str) -> str:
-    """The headings of the sections whose own text changed, came or went: " in Payment, Liability"."""
-    old, new = _by_heading(before), _by_heading(after)
-    changed = [name for name in {**new, **old} if old.get(name) != new.get(name) and name]
-    more = [f"{len(changed) - _MOST_SECTIONS} more"] if len(changed) > _MOST_SECTIONS else []
-    return " in " + ", ".join([*changed[:_MOST_SECTIONS], *more]) if changed else ""
-
-
-def _by_heading(content: str) -> dict[str, str]:
-    found = pages.headings(content)
-    ends = [heading.at for heading in found[1:]] + [len(content)]
-    texts = {"": content[: found[0].at if found else len(content)]}
-    for heading, end in zip(found, ends, strict=False):
-        texts[heading.text] = texts.get(heading.text, "") + content[heading.at : end]
-    return texts

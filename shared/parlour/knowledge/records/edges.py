@@ -93,6 +93,18 @@ def unlink(
     log.info("records_unlinked", principal=principal.name, source_id=ends[0].id, target_id=ends[1].id)
 
 
+def drop(
+    principal: Principal, tx: Transaction, source_id: UUID, target_id: UUID, relation: str, now: datetime, new_id: NewId
+) -> None:
+    """Take a link away that came of something that is no longer so, if it is there: also for a principal who does not
+    see both of its ends."""
+    if store.unlink(tx, source_id, target_id, relation):
+        ends = {entity.id: entity for entity in store.records(tx, [source_id, target_id], [], RESTRICTED)}
+        if len(ends) == 2:
+            _tell(principal, tx, (ends[source_id], ends[target_id]), relation, "no longer linked", now, new_id)
+        log.info("records_unlinked", principal=principal.name, source_id=source_id, target_id=target_id)
+
+
 def relations_known(principal: Principal, tx: Transaction) -> list[Relation]:
     """The catalogue's relations in their order, then those that the principal meets on the tenant's links besides."""
     besides = sorted(store.relations_in_use(tx, principal.clearance) - relations.CATALOGUE.keys())
