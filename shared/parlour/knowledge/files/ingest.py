@@ -274,7 +274,7 @@ def _fail(services: Services, principal: Principal, held: HeldFile, problem: Unr
 
     def settle(tx: Transaction) -> None:
         still = store.hold_file(tx, held.id)
-        if still and still.version == held.version:
+        if still and still.version == held.version and not still.is_deleted:
             _settle_failed(tx, still, problem, now)
 
     services.database.run(principal, settle)
