@@ -142,21 +142,34 @@ RETURNING id, user_id, binding_id, entity_id, visibility, channel, title, is_mai
 SELECT id, phone, display_name, locale, clearance, created_at FROM users WHERE id = %(user_id)s;
 
 -- name: session
--- One session, and what clearance others need to read it: it may hold whatever its user may see.
+-- One session, and what clearance others need to read it: it may hold whatever its user may see, and what it is about
+-- or was answered from may have been closed since.
 SELECT s.id, s.user_id, s.binding_id, s.entity_id, s.visibility, s.channel, s.title, s.is_main, s.created_at,
-       s.last_active_at, GREATEST(b.clearance, u.clearance) AS needs
+       s.last_active_at,
+       GREATEST(b.clearance, u.clearance, e.classification,
+                (SELECT max(r.classification)
+                   FROM sources n
+                   JOIN context_rows r ON (r.tenant_id, r.id) = (n.tenant_id, n.row_id)
+                  WHERE (n.tenant_id, n.session_id) = (s.tenant_id, s.id))) AS needs
   FROM sessions s
   JOIN bindings b ON b.tenant_id = s.tenant_id AND b.id = s.binding_id
   JOIN users u ON u.tenant_id = s.tenant_id AND u.id = s.user_id
+  LEFT JOIN entities e ON (e.tenant_id, e.id) = (s.tenant_id, s.entity_id)
  WHERE s.id = %(session_id)s;
 
 -- name: sessions_of_user
 -- A user's sessions, the latest first.
 SELECT s.id, s.user_id, s.binding_id, s.entity_id, s.visibility, s.channel, s.title, s.is_main, s.created_at,
-       s.last_active_at, GREATEST(b.clearance, u.clearance) AS needs
+       s.last_active_at,
+       GREATEST(b.clearance, u.clearance, e.classification,
+                (SELECT max(r.classification)
+                   FROM sources n
+                   JOIN context_rows r ON (r.tenant_id, r.id) = (n.tenant_id, n.row_id)
+                  WHERE (n.tenant_id, n.session_id) = (s.tenant_id, s.id))) AS needs
   FROM sessions s
   JOIN bindings b ON b.tenant_id = s.tenant_id AND b.id = s.binding_id
   JOIN users u ON u.tenant_id = s.tenant_id AND u.id = s.user_id
+  LEFT JOIN entities e ON (e.tenant_id, e.id) = (s.tenant_id, s.entity_id)
  WHERE s.user_id = %(user_id)s ORDER BY s.last_active_at DESC, s.id DESC LIMIT %(most)s;
 
 -- name: acting_user
@@ -228,9 +241,10 @@ SELECT tier, tier_id, version, config, created_by, created_at
   FROM config_versions WHERE tier = %(tier)s AND tier_id = %(tier_id)s ORDER BY version DESC;
 
 -- name: record_act
--- Add to the audit trail.
+-- Add to the audit trail; an act that is there stays, for what does it may be committed twice.
 INSERT INTO audit_log (tenant_id, id, actor, action, target, details, at)
-VALUES (current_tenant(), %(id)s, %(actor)s, %(action)s, %(target)s, %(details)s, %(now)s);
+VALUES (current_tenant(), %(id)s, %(actor)s, %(action)s, %(target)s, %(details)s, %(now)s)
+    ON CONFLICT DO NOTHING;
 
 -- name: acts
 -- The audit trail, the latest first, from before an entry on.

@@ -57,8 +57,8 @@ class User:
 class Session:
     """A thread between a user and a binding, optionally about one entity.
 
-    needs       the clearance without which nobody but its user reads it: the binding's, or the user's own if that is
-                more.
+    needs       the clearance without which nobody but its user reads it: the most of the binding's, the user's own, the
+                level of its record now, and those of the sources that its answers were given.
     visibility  of one about a record: what the record's kind said when it was opened; of any other "private".
     """
 

@@ -78,6 +78,20 @@ def test_a_shared_talk_of_somebody_with_more_clearance_stays_theirs(client: Test
     assert not reads(client, about(client, "permit"), key(client, "acme", "editor"))
 
 
+def test_a_shared_talk_about_a_record_that_was_closed_since_is_closed_too(client: TestClient) -> None:
+    assert applied(client, entity_types__permit=kind("chat_visibility: shared")).status_code == 200
+    visit = about(client, "permit")
+    member, viewer = key(client, "acme"), key(client, "acme", "viewer")
+    assert reads(client, visit, member)
+    told = client.get(f"/v1/sessions/{visit.session_id}", headers=member).json()["entity"]["handle"]
+    closed = client.patch(f"/v1/entities/{told}", json={"classification": 3}, headers=operator("acme"))
+    assert closed.status_code == 200, closed.text
+    assert not reads(client, visit, member)
+    assert not reads(client, visit, viewer)
+    assert reads(client, visit, operator("acme"))
+    assert client.get(f"/v1/sessions/{visit.session_id}/events", headers=member).status_code == 404
+
+
 def test_whoever_signs_in_is_told_what_they_may_do(client: TestClient, acme: str, visit: Visit) -> None:
     for headers, told in (
         (key(client, acme, "viewer"), ("key", ["viewer"], 1)),

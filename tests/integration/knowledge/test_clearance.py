@@ -19,6 +19,7 @@ from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database, connector
 from parlour.knowledge.tools import kit
 from parlour.principal import Principal
+from parlour.tenancy import people
 from parlour.turns.read import latest, transcript
 from tests.conftest import NOW
 from tests.desk import Desk, calls, says, searches
@@ -353,6 +354,18 @@ def test_what_was_cited_before_is_named_to_nobody_below_it(closed: Desk) -> None
             turns = latest(reader, tx, 10) if reader.kind == "member" else []
         assert [len(row.citations) for row in told if row.direction == "outbound"] == [named]
         assert [len((turn.row.reply or {})["citations"]) for turn in turns] == [named] * len(turns)  # type: ignore[arg-type]
+
+
+def test_a_talk_that_was_answered_from_what_is_closed_since_is_read_by_nobody_below_it(closed: Desk) -> None:
+    ((session, user),) = closed.rows("SELECT id, user_id FROM sessions")
+    assert isinstance(session, UUID)
+    assert isinstance(user, UUID)
+    closed.rows("UPDATE sessions SET visibility = 'shared' RETURNING id")
+    nobody = Principal(closed.tenant_id, "member", None, frozenset(), clearance=2)
+    with closed.database.transaction(nobody) as tx:
+        assert not people.may_read(nobody, tx, session)
+        assert people.may_read(replace(nobody, clearance=3), tx, session)
+        assert people.may_read(Principal(closed.tenant_id, "user", user, clearance=1), tx, session)
 
 
 def test_what_is_noted_from_it_is_refused_like_a_number_that_was_never_given_out(closed: Desk) -> None:
