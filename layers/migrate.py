@@ -16,7 +16,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 if TYPE_CHECKING:
     from mypy_boto3_lambda import LambdaClient
 
-_PATIENT = Config(read_timeout=330, retries={"total_max_attempts": 1})
+_PATIENT = Config(read_timeout=930, retries={"total_max_attempts": 1})
 """Longer than the function's timeout, and once only: the client must not give up and call a second time."""
 
 

@@ -2,10 +2,13 @@
 
 import io
 import json
+import re
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import pytest
 
+from layers import migrate as migrate_command
 from layers.migrate import MigrationFailed, main, migrate
 
 if TYPE_CHECKING:
@@ -58,3 +61,10 @@ def test_an_aws_that_cannot_be_asked_is_one_line(
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
     assert main(["parlour-staging"]) == 1
     assert capsys.readouterr().err.startswith("parlour: the database was not migrated: ")
+
+
+def test_the_command_is_more_patient_than_the_function() -> None:
+    (seconds,) = re.findall(
+        r"^  MigrateFunction:.*?^      Timeout: (\d+)", Path("template.yaml").read_text(), re.DOTALL | re.MULTILINE
+    )
+    assert int(seconds) < vars(migrate_command._PATIENT)["read_timeout"]
