@@ -155,10 +155,10 @@ def test_the_tool_tells_of_any_record_by_kind(desk: Desk) -> None:
     ("arguments", "hint"),
     [
         ({}, "about no record; give a handle"),
-        ({"entity": "task/T-999"}, "there is no record task/T-999"),
-        ({"entity": "T-121"}, "there is no record T-121"),
+        ({"entity": "task/T-999"}, "entity: there is no task/T-999; did you mean 'task/T-"),
+        ({"entity": "T-121"}, "entity: 'T-121' is not a handle; write type/key"),
         ({"entity": "task/T-121", "kind": "permits"}, "did you mean 'permit'?"),
-        ({"entity": "task/T-121", "kind": "no kind"}, "give the key of a type"),
+        ({"entity": "task/T-121", "kind": "no kind"}, "kind: there is no kind 'no kind' (there are: "),
         ({"entity": "task/T-121", "page": 3}, "there is one page"),
         ({"entity": "task/T-121", "page": 0}, "less than the minimum of 1"),
         ({"handle": "task/T-121"}, "handle"),
