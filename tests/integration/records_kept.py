@@ -25,6 +25,8 @@ def records_kept(desk: Desk) -> None:
         assert edges.link(admin, tx, finding.id, "risk/R-03", "answers", now, uuid7, "day-2").is_new
         assert not edges.link(admin, tx, finding.id, "risk/R-03", "answers", now, uuid7, "day-2").is_new
         assert entities.browse(admin, tx, type="finding", where={"severity": "high"}, text="guard").entities
+    desk.rows("UPDATE entity_types SET display_name = 'Gap' WHERE key = 'finding' RETURNING id")
+    with desk.database.transaction(admin) as tx:
         change = Patch(properties={"severity": "low"}, classification=1)
         assert entities.change(admin, tx, "finding/F-1", change, 1, now, uuid7).version == 2
         assert "finding" in registry.definitions(tx)

@@ -1,6 +1,6 @@
 """A pack put in force for its tenant, in one transaction."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -14,7 +14,7 @@ from parlour.infra.jsonable import Json, JsonObject
 from parlour.infra.postgres import Database, Transaction
 from parlour.knowledge.documents.documents import left_documents, prepare_documents, write_documents
 from parlour.knowledge.index.embed import Embedder, embed_texts, space
-from parlour.knowledge.records import backfill
+from parlour.knowledge.records import backfill, registry
 from parlour.knowledge.records.changes import Changes
 from parlour.knowledge.records.definition import is_told_anew
 from parlour.knowledge.records.drafts import left_entities, prepare_entities, write_entities
@@ -23,7 +23,7 @@ from parlour.models import spend
 from parlour.packs import built_in, built_in_kinds, drafts, plan, store, weigh
 from parlour.packs.format import Pack
 from parlour.packs.plan import Kind, Plan, Stored
-from parlour.principal import LEVELS, Principal
+from parlour.principal import LEVELS, Principal, system
 from parlour.tenancy import audit, routes, tenants, versions
 from parlour.tenancy.roles import require
 
@@ -95,18 +95,19 @@ def apply(
     nothing was written.
     """
     require(principal, "admin")
-    pack = built_in_kinds.added(built_in.added(pack))
+    said, pack = pack.entity_types.keys(), built_in.added(pack)
     _refuse_too_large(pack, measure)
     where = space(embedder)
-    types, records, texts = drafts.record_types(pack), drafts.entities(pack), drafts.documents(pack)
+    records, texts = drafts.entities(pack), drafts.documents(pack)
     with database.transaction(principal) as tx:
         _check_tenant(principal, pack, tenants.get(tx))
-        entities = prepare_entities(tx, records, types, where)
+        pack = built_in_kinds.added(pack, registry.defined(tx))
+        entities = prepare_entities(tx, records, drafts.record_types(pack), where)
         documents = prepare_documents(tx, texts, where)
     vectors = embed_texts(embedder, [*entities.texts, *documents.texts])
     with database.transaction(principal) as tx:
         kinds = {"tenant": _write_tenant(principal, tx, pack, now, new_id)}
-        kinds |= _write_configuration(principal, tx, pack, now, new_id)
+        kinds |= _write_configuration(principal, tx, pack, pack.entity_types.keys() - said, now, new_id)
         left = left_entities(tx, records), left_documents(tx, texts)
         kinds["entity"] = _tally(write_entities(principal, tx, entities, vectors, now, new_id), len(left[0]))
         kinds["edge"] = _tally(write_edges(principal, tx, drafts.edges(pack), now, new_id))
@@ -165,15 +166,16 @@ def _write_cap(principal: Principal, tx: Transaction, pack: Pack, now: datetime)
 
 
 def _write_configuration(
-    principal: Principal, tx: Transaction, pack: Pack, now: datetime, new_id: NewId
+    principal: Principal, tx: Transaction, pack: Pack, ours: Set[str], now: datetime, new_id: NewId
 ) -> dict[str, Tally]:
+    """`ours`: the kinds of record that the pack does not say itself."""
     known = store.configuration(tx)
     plans = plan.plan(pack, known, now, new_id)
     _check_clearance(principal, plans)
     ids = plan.ids(known, plans)
     for one in plans:
         store.put(tx, one.kind, one.writes, ids, now)
-        _record_versions(principal, tx, one, now, new_id)
+        _record_versions(principal, tx, one, ours, now, new_id)
     _have_told_anew(tx, plans, known, now)
     _write_routes(tx, pack, ids)
     return {one.kind: _tally(one.changes, one.kept, one.retired) for one in plans}
@@ -189,12 +191,15 @@ def _have_told_anew(
             backfill.mark(tx, part.id, now)
 
 
-def _record_versions(principal: Principal, tx: Transaction, done: Plan, now: datetime, new_id: NewId) -> None:
+def _record_versions(
+    principal: Principal, tx: Transaction, done: Plan, ours: Set[str], now: datetime, new_id: NewId
+) -> None:
     """Secrets have no versions: which reference was in force when is in the audit trail's time, never a value."""
     if done.kind == "secret":
         return
     for part in done.writes:
-        versions.record(principal, tx, done.kind, part.id, part.version, part.config, now, new_id)
+        by = system(principal.tenant_id) if done.kind == "entity_type" and part.name in ours else principal
+        versions.record(by, tx, done.kind, part.id, part.version, part.config, now, new_id)
 
 
 def _write_routes(tx: Transaction, pack: Pack, ids: Mapping[tuple[Kind, str], UUID]) -> None:

@@ -1,5 +1,6 @@
 """The kinds of record that every tenant has: a pack may have records of one without saying what it is. Pure."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from parlour.knowledge.records.definition import Definition
@@ -12,13 +13,13 @@ def kinds() -> dict[str, EntityType]:
     return {key: _part(kind) for key, kind in KINDS.items()}
 
 
-def added(pack: Pack) -> Pack:
-    """The pack with the definitions of those kinds that it has records of and does not define itself."""
+def added(pack: Pack, defined: Mapping[str, Definition]) -> Pack:
+    """The pack with the definitions of those kinds that it has records of and does not define itself: as an earlier
+    pack `defined` them, else as everybody has them."""
     used = {reference.partition("/")[0] for reference in pack.records} - pack.entity_types.keys()
-    own = {key: kind for key, kind in kinds().items() if key in used}
+    own = {key: _part(defined.get(key, kind)) for key, kind in KINDS.items() if key in used}
     return replace(pack, entity_types={**pack.entity_types, **own})
 
 
 def _part(kind: Definition) -> EntityType:
-    config = {"display_name": kind.display_name, "properties": kind.properties, "rag": kind.rag}
-    return EntityType.model_validate(config, strict=False)
+    return EntityType.model_validate(kind.config, strict=False)

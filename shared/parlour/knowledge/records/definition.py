@@ -75,7 +75,11 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A kind of record as a tenant has it; `id` is None while it is one of Parlour's own that nobody used yet."""
+    """A kind of record as a tenant has it; `id` is None while it is one of Parlour's own that nobody used yet.
+
+    ours    what its row says was put there by Parlour, not by a pack.
+    behind  its row still says what an older Parlour said.
+    """
 
     key: str
     display_name: str
@@ -83,6 +87,13 @@ class Definition:
     rag: JsonObject = field(default_factory=dict)
     version: int = 1
     id: UUID | None = None
+    ours: bool = False
+    behind: bool = False
+
+    @property
+    def config(self) -> JsonObject:
+        """What a pack would say of it."""
+        return {"display_name": self.display_name, "properties": self.properties, "rag": self.rag}
 
     @property
     def settings(self) -> Settings:

@@ -19,6 +19,7 @@ from parlour.knowledge.records import cursor as places
 from parlour.knowledge.records import deltas, registry, stale, store, trail
 from parlour.knowledge.records.definition import Definition
 from parlour.knowledge.records.deltas import Difference
+from parlour.knowledge.records.in_use import kind_in_use
 from parlour.knowledge.records.properties import check_filter, merged
 from parlour.knowledge.records.record import (
     PROJECT,
@@ -59,7 +60,7 @@ def create(
     store.join_writers(tx)
     if origin and (there := _made_before(principal, tx, origin, new.type)):
         return there
-    kind = registry.in_use(principal, tx, new.type, now, new_id)
+    kind = kind_in_use(principal, tx, new.type, now, new_id)
     project = _project(principal, tx, new.project)
     columns = {
         "type": kind.key,
@@ -118,7 +119,7 @@ def change(
     Otherwise the errors of `create`.
     """
     before = hold(principal, tx, ref, version)
-    kind = registry.in_use(principal, tx, before.type, now, new_id)
+    kind = kind_in_use(principal, tx, before.type, now, new_id)
     project, moved = _move(principal, tx, before, patch)
     level = before.classification if patch.classification is None else patch.classification
     after = replace(

@@ -1,7 +1,7 @@
 """The kinds of record that every tenant has without saying so. Pure.
 
-A pack that defines a kind of the same key has its own instead. The objects are written as a type's row has them
-(defaults left out), so that a kind which was taken into use and exported applies again without a change.
+A pack that defines a kind of the same key otherwise has its own instead. The objects are written as a type's row has
+them (defaults left out), so that a kind which was taken into use and exported applies again without a change.
 """
 
 from parlour.infra.jsonable import Json, JsonObject

@@ -66,22 +66,41 @@ SELECT e.id, t.key AS type, e.key
  ORDER BY t.key, e.key;
 
 -- name: entity_types
--- The kinds of record that the tenant has rows for.
-SELECT id, key, display_name, properties, rag, version FROM entity_types ORDER BY key;
+-- The kinds of record that the tenant has rows for, and whether Parlour itself put there what they say.
+SELECT t.id, t.key, t.display_name, t.properties, t.rag, t.version,
+       EXISTS (SELECT FROM config_versions v
+                WHERE (v.tier, v.tier_id, v.version, v.created_by) = ('entity_type', t.id, t.version, 'system')) AS ours
+  FROM entity_types t
+ ORDER BY t.key;
 
 -- name: entity_type
 -- One kind of record.
-SELECT id, key, display_name, properties, rag, version FROM entity_types WHERE key = %(key)s;
+SELECT t.id, t.key, t.display_name, t.properties, t.rag, t.version,
+       EXISTS (SELECT FROM config_versions v
+                WHERE (v.tier, v.tier_id, v.version, v.created_by) = ('entity_type', t.id, t.version, 'system')) AS ours
+  FROM entity_types t
+ WHERE t.key = %(key)s;
 
 -- name: entity_type_by_id
 -- One kind of record, by its row.
-SELECT id, key, display_name, properties, rag, version FROM entity_types WHERE id = %(id)s;
+SELECT t.id, t.key, t.display_name, t.properties, t.rag, t.version,
+       EXISTS (SELECT FROM config_versions v
+                WHERE (v.tier, v.tier_id, v.version, v.created_by) = ('entity_type', t.id, t.version, 'system')) AS ours
+  FROM entity_types t
+ WHERE t.id = %(id)s;
 
 -- name: add_entity_type
 -- Take a kind that everybody has into use; nothing happens when somebody else just did.
 INSERT INTO entity_types (tenant_id, id, key, display_name, properties, rag, version, created_at, updated_at)
 VALUES (current_tenant(), %(id)s, %(key)s, %(display_name)s, %(properties)s, %(rag)s, 1, %(now)s, %(now)s)
     ON CONFLICT (tenant_id, key) DO NOTHING;
+
+-- name: renew_entity_type
+-- What Parlour says of a kind now; nothing happens when the kind came to another version meanwhile.
+UPDATE entity_types
+   SET display_name = %(display_name)s, properties = %(properties)s, rag = %(rag)s, version = version + 1,
+       updated_at = %(now)s
+ WHERE id = %(id)s AND version = %(version)s;
 
 -- name: join_writers
 -- Write when nobody else writes the tenant's records. What a writer reads of others' records to name them (a link's

@@ -120,8 +120,11 @@ def entity_type_by_id(tx: Transaction, type_id: UUID) -> Definition | None:
 
 
 def add_entity_type(tx: Transaction, kind: Definition, type_id: UUID, now: datetime) -> bool:
-    columns = {"key": kind.key, "display_name": kind.display_name, "properties": kind.properties, "rag": kind.rag}
-    return tx.run(SQL["add_entity_type"], id=type_id, now=now, **columns) > 0
+    return tx.run(SQL["add_entity_type"], id=type_id, key=kind.key, now=now, **kind.config) > 0
+
+
+def renew_entity_type(tx: Transaction, kind: Definition, now: datetime) -> bool:
+    return tx.run(SQL["renew_entity_type"], id=kind.id, version=kind.version, now=now, **kind.config) > 0
 
 
 def join_writers(tx: Transaction) -> None:
