@@ -1,6 +1,7 @@
 """An index over the vectors of each model that the deployment names."""
 
 from datetime import datetime
+from uuid import UUID
 
 import psycopg
 import pytest
@@ -9,6 +10,7 @@ from local.database import APP, OWNER, Cluster, connect
 from parlour.infra import vector_indexes
 from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import digest
+from parlour.infra.migrate import shipped
 
 SPACES = {"mini@3": 3, "it's-large@4": 4}
 
@@ -64,3 +66,40 @@ def test_a_vector_of_another_length_than_its_spaces_is_refused(cluster: Cluster,
         with pytest.raises(psycopg.errors.DataException), app.transaction():
             app.execute(insert, (tenant, row, "[1,2]"))
         app.execute(insert, (tenant, row, "[1,2,3]"))
+
+
+def test_the_indexes_of_before_go_and_until_there_are_new_ones_everything_is_found(
+    cluster: Cluster, database_name: str, now: datetime
+) -> None:
+    tenant, rows = uuid7(now), [uuid7(now) for _ in range(3)]
+    with connect(cluster.parameters(database_name, APP)) as app:
+        app.execute("SELECT set_config('app.tenant_id', %s, false)", (str(tenant),))
+        app.execute("INSERT INTO tenants (tenant_id, slug, display_name, created_at, updated_at)"
+                    " VALUES (%s, 'a', 'A', now(), now())", (tenant,))  # fmt: skip
+        for row, vector in zip(rows, ("[0,0,1]", "[1,0,0]", "[1,1,0]"), strict=True):
+            app.execute("INSERT INTO context_rows (tenant_id, id, kind, title, content, content_hash, created_at)"
+                        " VALUES (%s, %s, 'delta', 't', 'c', 'h', now())", (tenant, row))  # fmt: skip
+            app.execute("INSERT INTO embeddings (tenant_id, row_id, model, vector)"
+                        " VALUES (%s, %s, 'mini@3', %s::vector)", (tenant, row, vector))  # fmt: skip
+    old = f"embeddings_hnsw_{digest('gone@3')[:16]}", f"embeddings_hnsw_{digest('mini@3')[:16]}"
+    (made_anew,) = (one for one in shipped() if one.name == "0011_nearest")
+    with connect(cluster.parameters(database_name, OWNER)) as owner:
+        for name in old:
+            owner.execute(
+                f"CREATE INDEX {name} ON embeddings"
+                " USING hnsw ((vector::vector(3)) vector_cosine_ops) WHERE model = 'mini@3'"
+            )
+        owner.execute(made_anew.statements)
+        owner.commit()
+        assert not [name for name in definitions(cluster, database_name) if "hnsw" in name]
+        assert nearest(cluster, database_name, tenant) == [rows[1], rows[2]]
+        assert vector_indexes.build(owner, {"mini@3": 3}) == ["mini@3"]
+    assert nearest(cluster, database_name, tenant) == [rows[1], rows[2]]
+
+
+def nearest(cluster: Cluster, name: str, tenant: UUID) -> list[UUID]:
+    """The two rows nearest to [1,0,0], looked for as in a large tenant."""
+    with connect(cluster.parameters(name, APP)) as app:
+        app.execute("SELECT set_config('app.tenant_id', %s, false)", (str(tenant),))
+        found = "SELECT id FROM search_nearest('mini@3', '[1,0,0]', 0, NULL, true, 2, 0) ORDER BY distance"
+        return [row for (row,) in app.execute(found).fetchall()]
