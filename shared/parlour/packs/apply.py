@@ -61,7 +61,7 @@ class Applied:
         return any(tally.created or tally.changed or tally.retired for tally in self.kinds.values())
 
     def to_json(self) -> JsonObject:
-        """The same as JSON: what the API answers and the audit trail keeps."""
+        """The same as JSON: what the API answers."""
         kinds: JsonObject = {kind: _counts(tally) for kind, tally in self.kinds.items()}
         left: list[Json] = [*self.left[:MOST_NAMED]]
         return {"tenant": self.tenant_slug, "changed": self.changed, "kinds": kinds, "left": left}
@@ -114,7 +114,9 @@ def apply(
         kinds["document"] = _tally(write_documents(principal, tx, documents, vectors, now, new_id), len(left[1]))
         applied = Applied(principal.tenant_id, pack.tenant.slug, kinds, [*left[0], *left[1]])
         if applied.changed:
-            audit.record(principal, tx, "pack.applied", f"tenant:{principal.tenant_id}", applied.to_json(), now, new_id)
+            # A handle names what only some may see; whoever reads the trail is told how many were kept.
+            details: JsonObject = {**applied.to_json(), "left": len(applied.left)}
+            audit.record(principal, tx, "pack.applied", f"tenant:{principal.tenant_id}", details, now, new_id)
     log.info("pack_applied", tenant_id=principal.tenant_id, changed=applied.changed)
     return applied
 

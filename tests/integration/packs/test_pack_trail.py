@@ -203,3 +203,13 @@ def test_what_a_pack_no_longer_has_is_named_and_kept_and_what_people_wrote_is_no
     assert (applied.kinds["entity"].kept, applied.kinds["document"].kept) == (1, 1)
     assert applied.to_json()["left"] == ["site/S-2", "document/notes/keys.txt"]
     assert ask("SELECT count(*) FROM entities WHERE version = 1 AND deleted_at IS NULL") == 3
+
+
+def test_the_trail_counts_what_is_kept_and_names_nothing_that_only_some_may_see(apply_pack: Apply, ask: Ask) -> None:
+    apply_pack(SMALL)
+    less = without("documents/notes/keys.txt")
+
+    applied = apply_pack({**less, "entities/site.yaml": less["entities/site.yaml"].replace("name: ", "name: The ", 1)})
+
+    assert applied.left == ["document/notes/keys.txt"]
+    assert ask("SELECT max(details->>'left') FROM audit_log WHERE action = 'pack.applied'") == "1"
