@@ -294,27 +294,39 @@ UPDATE entities e
  WHERE e.id = m.id AND e.deleted_at IS NULL AND (e.stale_since IS NULL OR NOT m.causes <@ e.stale_causes);
 
 -- name: browse
--- Records that a reader of some clearance may see, the newest change first, from behind a place on.
-SELECT e.id, t.key AS type, t.display_name AS type_name, e.key, e.name, e.properties, e.classification,
-       p.id AS project_id, pt.key || '/' || p.key AS project, e.version, e.created_at, e.updated_at,
+-- Records that a reader of some clearance may see, the newest change first, from behind a place on. Their projects are
+-- looked up for the page alone: for every record of the tenant, each might be looked for among all of them.
+WITH page AS MATERIALIZED (
+    SELECT e.id, t.key AS type, t.display_name AS type_name, e.key, e.name, e.properties, e.classification,
+           e.tenant_id, e.project_id, e.version, e.created_at, e.updated_at, e.created_by, e.updated_by,
+           e.stale_since, e.stale_causes
+      FROM entities e
+      JOIN entity_types t ON (t.tenant_id, t.id) = (e.tenant_id, e.type_id)
+     WHERE e.deleted_at IS NULL
+       AND e.classification <= %(clearance)s
+       AND (%(type)s::text IS NULL OR e.type_id = (SELECT k.id FROM entity_types k WHERE k.key = %(type)s))
+       AND (%(project_id)s::uuid IS NULL OR e.project_id = %(project_id)s)
+       AND NOT EXISTS (SELECT FROM jsonb_each_text(%(where)s) AS asked (name, value)
+                        WHERE e.properties->>asked.name IS DISTINCT FROM asked.value)
+       AND (%(text)s = '' OR strpos(lower(e.name || ' ' || e.key), lower(%(text)s)) > 0)
+       AND (%(after_at)s::timestamptz IS NULL
+            OR e.updated_at < %(after_at)s
+            OR e.updated_at = %(after_at)s AND (t.key || '/' || e.key) COLLATE "C" > %(after_handle)s)
+     ORDER BY e.updated_at DESC, (t.key || '/' || e.key) COLLATE "C"
+     LIMIT %(most)s
+)
+SELECT e.id, e.type, e.type_name, e.key, e.name, e.properties, e.classification,
+       home.id AS project_id, home.handle AS project, e.version, e.created_at, e.updated_at,
        e.created_by, e.updated_by, e.stale_since, e.stale_causes
-  FROM entities e
-  JOIN entity_types t ON (t.tenant_id, t.id) = (e.tenant_id, e.type_id)
-  LEFT JOIN entities p ON (p.tenant_id, p.id) = (e.tenant_id, e.project_id)
-                      AND p.deleted_at IS NULL AND p.classification <= %(clearance)s
-  LEFT JOIN entity_types pt ON (pt.tenant_id, pt.id) = (p.tenant_id, p.type_id)
- WHERE e.deleted_at IS NULL
-   AND e.classification <= %(clearance)s
-   AND (%(type)s::text IS NULL OR t.key = %(type)s)
-   AND (%(project_id)s::uuid IS NULL OR e.project_id = %(project_id)s)
-   AND NOT EXISTS (SELECT FROM jsonb_each_text(%(where)s) AS asked (name, value)
-                    WHERE e.properties->>asked.name IS DISTINCT FROM asked.value)
-   AND (%(text)s = '' OR strpos(lower(e.name || ' ' || e.key), lower(%(text)s)) > 0)
-   AND (%(after_at)s::timestamptz IS NULL
-        OR e.updated_at < %(after_at)s
-        OR e.updated_at = %(after_at)s AND (t.key || '/' || e.key) COLLATE "C" > %(after_handle)s)
- ORDER BY e.updated_at DESC, (t.key || '/' || e.key) COLLATE "C"
- LIMIT %(most)s;
+  FROM page e
+  LEFT JOIN LATERAL (
+      SELECT p.id, pt.key || '/' || p.key AS handle
+        FROM entities p
+        JOIN entity_types pt ON (pt.tenant_id, pt.id) = (p.tenant_id, p.type_id)
+       WHERE (p.tenant_id, p.id) = (e.tenant_id, e.project_id)
+         AND p.deleted_at IS NULL AND p.classification <= %(clearance)s
+       LIMIT 1) home ON true
+ ORDER BY e.updated_at DESC, (e.type || '/' || e.key) COLLATE "C";
 
 -- name: undescribed
 -- Some records whose rows were made from another version of their type, nobody else being at them.
