@@ -114,11 +114,15 @@ def apply(
         kinds["document"] = _tally(write_documents(principal, tx, documents, vectors, now, new_id), len(left[1]))
         applied = Applied(principal.tenant_id, pack.tenant.slug, kinds, [*left[0], *left[1]])
         if applied.changed:
-            # A handle names what only some may see; whoever reads the trail is told how many were kept.
-            details: JsonObject = {**applied.to_json(), "left": len(applied.left)}
-            audit.record(principal, tx, "pack.applied", f"tenant:{principal.tenant_id}", details, now, new_id)
+            _keep_in_trail(principal, tx, applied, now, new_id)
     log.info("pack_applied", tenant_id=principal.tenant_id, changed=applied.changed)
     return applied
+
+
+def _keep_in_trail(principal: Principal, tx: Transaction, applied: Applied, now: datetime, new_id: NewId) -> None:
+    """A handle names what only some may see: whoever reads the trail is told how many were kept."""
+    details: JsonObject = {**applied.to_json(), "left": len(applied.left)}
+    audit.record(principal, tx, "pack.applied", f"tenant:{principal.tenant_id}", details, now, new_id)
 
 
 def _refuse_too_large(pack: Pack, measure: Callable[[str], int] | None) -> None:
