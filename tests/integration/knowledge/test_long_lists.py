@@ -19,7 +19,15 @@ SELECT t.tenant_id, gen_random_uuid(), t.id, 'R-' || n, 'Risk ' || n, jsonb_buil
   FROM entity_types t, generate_series(1, 300) n
  WHERE t.key = 'risk'
 """
-_ASKED = {"project_id": None, "where": {}, "text": "", "after_at": None, "after_handle": "", "clearance": 3, "most": 5}
+_ASKED: dict[str, object] = {
+    "project_id": None,
+    "where": {},
+    "text": "",
+    "after_at": None,
+    "after_handle": "",
+    "clearance": 3,
+    "most": 5,
+}
 
 
 def loops(tx: Transaction, **asked: object) -> int:
