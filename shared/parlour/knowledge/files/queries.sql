@@ -84,12 +84,20 @@ SELECT id, file_id AS owner_id, content_hash, metadata, NOT pending AS embedded
 -- Delete what was made searchable of a file, and with it vectors and numbers.
 DELETE FROM context_rows WHERE file_id = %(id)s;
 
--- name: bury_file
--- Delete a file but for its id and its count of versions, which say where its bytes are until no form for them is good.
-UPDATE files
-   SET entity_id = NULL, team_id = NULL, name = '', object_key = '', size_bytes = 0, sha256 = NULL, state = 'failed',
-       problem = NULL, pages = NULL, tokens = NULL, chunks = NULL, created_by = '', updated_at = %(now)s
- WHERE id = %(id)s;
+-- name: bury_files
+-- Delete files, by their ids or by the records that they are about. Of each are left its id and its count of versions,
+-- which say where its bytes are, until the worker has taken those when no form for them is good any more.
+WITH buried AS (
+    UPDATE files
+       SET entity_id = NULL, team_id = NULL, name = '', object_key = '', size_bytes = 0, sha256 = NULL,
+           state = 'failed', problem = NULL, pages = NULL, tokens = NULL, chunks = NULL, created_by = '',
+           updated_at = %(now)s
+     WHERE id = ANY(%(ids)s) OR entity_id = ANY(%(record_ids)s)
+    RETURNING tenant_id, id
+)
+INSERT INTO work_due (tenant_id, kind, id, due_at)
+SELECT tenant_id, 'file', id, %(due_at)s FROM buried
+    ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = EXCLUDED.due_at;
 
 -- name: remove_file
 -- Delete a file's own row, and with it whatever is left of it.

@@ -1,5 +1,6 @@
 """Files in the database."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -7,7 +8,7 @@ from uuid import UUID
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Queries
-from parlour.knowledge.files.file import File, State
+from parlour.knowledge.files.file import LOOKED_AFTER, File, State
 from parlour.knowledge.index.rows import StoredRow
 
 SQL = Queries.beside(__file__)
@@ -134,8 +135,8 @@ def remove_file_rows(tx: Transaction, file_id: UUID) -> int:
     return tx.run(SQL["remove_file_rows"], id=file_id)
 
 
-def bury_file(tx: Transaction, file_id: UUID, now: datetime) -> None:
-    tx.run(SQL["bury_file"], id=file_id, now=now)
+def bury_files(tx: Transaction, ids: Sequence[UUID], record_ids: Sequence[UUID], now: datetime) -> None:
+    tx.run(SQL["bury_files"], ids=list(ids), record_ids=list(record_ids), now=now, due_at=now + LOOKED_AFTER)
 
 
 def remove_file(tx: Transaction, file_id: UUID) -> None:

@@ -178,8 +178,7 @@ def delete(
             return held.version  # by this very call, when nobody heard of its commit
         file = read(principal, tx, file_id)
         store.remove_file_rows(tx, file_id)
-        store.bury_file(tx, file_id, now)
-        work_due.mark(tx, "file", file_id, now + LOOKED_AFTER)
+        store.bury_files(tx, [file_id], [], now)
         if held and held.entity_id:
             stale.mark(tx, held.entity_id, "file_deleted", now)
         audit.record(principal, tx, "file.deleted", f"file:{file_id}", {"version": file.version}, now, lambda _: act_id)

@@ -14,7 +14,7 @@ from parlour.infra import log
 from parlour.infra.errors import Conflict, Forbidden, InvalidRequest, NotFound
 from parlour.infra.ids import NewId
 from parlour.infra.postgres import Transaction
-from parlour.knowledge.files.file import LOOKED_AFTER
+from parlour.knowledge.files import store as files
 from parlour.knowledge.records import cursor as places
 from parlour.knowledge.records import deltas, registry, stale, store, trail
 from parlour.knowledge.records.definition import Definition
@@ -152,7 +152,8 @@ def delete(principal: Principal, tx: Transaction, ref: Ref, version: int | None,
     entity = hold(principal, tx, ref, version)
     stale.mark_wholes(tx, [entity.id], now)
     others = store.context_of(tx, entity.id) if entity.type == PROJECT else []
-    store.delete_records(tx, [entity.id, *others], principal.name, now, now + LOOKED_AFTER)
+    store.delete_records(tx, [entity.id, *others], principal.name, now)
+    files.bury_files(tx, [], [entity.id, *others], now)
     audit.record(principal, tx, "record.deleted", f"entity:{entity.id}", {"type": entity.type}, now, new_id)
     log.info("record_deleted", principal=principal.name, entity_id=entity.id)
 

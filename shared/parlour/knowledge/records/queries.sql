@@ -208,21 +208,6 @@ DELETE FROM context_rows
     OR document_id IN (SELECT id FROM gone)
     OR file_id IN (SELECT f.id FROM files f WHERE f.entity_id = ANY(%(ids)s));
 
--- name: bury_record_files
--- The files about records go with them. Of each are left its id and its count of versions, which say where its bytes
--- are, until the worker has taken those.
-WITH buried AS (
-    UPDATE files
-       SET entity_id = NULL, team_id = NULL, name = '', object_key = '', size_bytes = 0, sha256 = NULL,
-           state = 'failed', problem = NULL, pages = NULL, tokens = NULL, chunks = NULL, created_by = '',
-           updated_at = %(now)s
-     WHERE entity_id = ANY(%(ids)s)
-    RETURNING tenant_id, id
-)
-INSERT INTO work_due (tenant_id, kind, id, due_at)
-SELECT tenant_id, 'file', id, %(due_at)s FROM buried
-    ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = EXCLUDED.due_at;
-
 -- name: put_snapshot
 -- Have a record described by this row alone; one that says the same stays, with its vector and its numbers.
 WITH kept AS (

@@ -171,11 +171,10 @@ def context_of(tx: Transaction, project_id: UUID) -> list[UUID]:
     return [row.id for row in tx.all(SQL["context_of"], Id, id=project_id)]
 
 
-def delete_records(tx: Transaction, ids: Sequence[UUID], by: str, now: datetime, files_due_at: datetime) -> None:
-    """Records and everything about them; the bytes of their files are taken when `files_due_at` has come."""
+def delete_records(tx: Transaction, ids: Sequence[UUID], by: str, now: datetime) -> None:
+    """Records and all that is searched of what is about them."""
     tx.run(SQL["delete_records"], ids=list(ids), by=by, now=now)
     tx.run(SQL["delete_record_rows"], ids=list(ids), now=now)
-    tx.run(SQL["bury_record_files"], ids=list(ids), now=now, due_at=files_due_at)
 
 
 def put_snapshots(tx: Transaction, rows: Sequence[SnapshotRow], now: datetime) -> None:
