@@ -1,0 +1,56 @@
+"""What a session's next prompt stands on: what its earlier ones fixed. Pure; kept as JSON from turn to turn."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from parlour.context.cache import Print
+from parlour.context.history import Lead
+from parlour.context.marks import Pace
+from parlour.context.pins import Pinned
+from parlour.context.segment import Layer
+
+_REMEMBERED = 6
+"""Turns by which a session's pace is told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What the prompts of a session so far have fixed.
+
+    pinned   the briefing as it was rendered, until a cause has it rendered anew.
+    lead     what stands for the turns that history no longer tells.
+    factors  tokens per plain token, by script, as they were when the session began.
+    asked    when a model was asked last, and which one (provider/model).
+    prints   the blocks of that prompt, and `marked` the layers at whose end it was marked.
+    pace     the session's pauses and steps.
+    """
+
+    pinned: Pinned | None = None
+    lead: Lead = field(default_factory=Lead)
+    factors: Mapping[str, float] = field(default_factory=dict)
+    asked: datetime | None = None
+    model: str = ""
+    prints: tuple[Print, ...] = ()
+    marked: tuple[Layer, ...] = ()
+    pace: Pace = field(default_factory=Pace)
+
+    def after_asking(
+        self, at: datetime, model: str, prints: tuple[Print, ...], marked: tuple[Layer, ...]
+    ) -> "Standing":
+        """The standing once this prompt was sent."""
+        return replace(self, asked=at, model=model, prints=prints, marked=marked)
+
+    def after_turn(self, steps: int) -> "Standing":
+        """The standing once a turn of so many steps is over: its calls are no part of the next prompt."""
+        kept = tuple(one for one in self.prints if one.layer is not Layer.CALLS)
+        marked = tuple(layer for layer in self.marked if layer not in {Layer.CALLS, Layer.MESSAGE})
+        pace = replace(self.pace, steps=(*self.pace.steps, steps)[-_REMEMBERED:])
+        return replace(self, prints=kept, marked=marked, pace=pace)
+
+    def beginning(self, now: datetime) -> "Standing":
+        """The standing as a new turn begins: one pause more."""
+        if self.asked is None:
+            return self
+        gaps = (*self.pace.gaps, (now - self.asked).total_seconds())[-_REMEMBERED:]
+        return replace(self, pace=replace(self.pace, gaps=gaps))
