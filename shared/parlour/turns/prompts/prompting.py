@@ -1,0 +1,122 @@
+"""The prompts of one turn as they are made, and what is kept of each: its record, and what the next stands on."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from uuid import UUID
+
+from parlour.context.assemble import Assembled, Begun, begin
+from parlour.context.budget import Profile
+from parlour.context.calls import Round
+from parlour.context.ledger import Entry
+from parlour.context.materials import Materials, Moment
+from parlour.context.pins import Pinned
+from parlour.context.segment import Layer, Lot
+from parlour.context.standing import Standing
+from parlour.infra.jsonable import JsonObject
+from parlour.infra.postgres import Transaction
+from parlour.turns.prompts import store
+from parlour.turns.prompts.forms import Basis, Made, from_json, hashes, shelved, to_json, unshelved
+from parlour.turns.prompts.store import Kept, LedgerRow
+
+_EVERYBODYS = 3
+"""The highest clearance: a turn reads its own records, whoever may see them."""
+
+
+@dataclass(slots=True)
+class Prompting:
+    """What a turn's prompts are made of, and what they have in common once the first was made.
+
+    standing  the session's as the turn began.
+    begun     None until the first prompt is made.
+    """
+
+    materials: Materials
+    profile: Profile
+    moment: Moment
+    standing: Standing
+    begun: Begun | None = None
+    rounds: tuple[Round, ...] = ()
+    steps: int = 0
+
+    def next(self, step: int, rounds: Sequence[Round]) -> Assembled:
+        """The prompt of `step`. PromptOverflow when it cannot be made to fit."""
+        begun = self.begun or begin(self.materials, self.standing, self.profile, self.moment)
+        self.begun, self.rounds, self.steps = begun, tuple(rounds), max(step, self.steps)
+        return begun.step(step, rounds)
+
+    def sent(self, assembled: Assembled) -> None:
+        """The prompt is on its way: the next one is held against it."""
+        if self.begun is not None:
+            self.begun = self.begun.after(assembled.standing)
+
+    def basis(self) -> Basis:
+        """What the turn's prompts are made of; only once the first was made."""
+        if self.begun is None:
+            raise LookupError("no prompt of this turn was made yet")
+        return Basis(self.materials, self.standing, self.profile, self.begun)
+
+    def keep(self, turn_id: UUID, session_id: UUID, step: int, assembled: Assembled) -> Callable[[Transaction], None]:
+        """How to keep the record of a prompt and what the session's next one stands on, in the transaction that
+        commits its request."""
+        basis, words = shelved(self.basis()) if step == 1 else (None, {})
+        made, more = shelved(_made(self.rounds, assembled))
+        row = LedgerRow(
+            step, month_of(self.moment.at), self.moment.at, self.moment.model, assembled.prompt.hash, basis, made
+        )  # fmt: skip
+        anew = assembled.ledger.cause is not None
+        kept = split(assembled.standing)
+
+        def keep(tx: Transaction) -> None:
+            store.put_ledger(tx, turn_id, row, {**words, **more})
+            store.keep_standing(tx, session_id, kept, anew=anew, now=self.moment.at)
+
+        return keep
+
+    def over(self) -> Standing | None:
+        """What the session's next turn stands on, once this one is over; None when no model was asked."""
+        return self.begun.standing.after_turn(self.steps) if self.begun else None
+
+
+def month_of(at: datetime) -> date:
+    """The month that a ledger is kept under, as its first day."""
+    return at.date().replace(day=1)
+
+
+def standing_of(tx: Transaction, session_id: UUID) -> Standing:
+    """What the session's next prompt stands on; nothing before its first."""
+    kept = store.standing(tx, session_id)
+    return joined(kept) if kept else Standing()
+
+
+def resumed(tx: Transaction, session_id: UUID, turn_id: UUID) -> Basis | None:
+    """What the prompts of a turn that goes on are made of; None when none was asked yet."""
+    rows = store.ledgers(tx, turn_id, _EVERYBODYS)
+    if not rows or rows[0].basis is None:
+        return None
+    basis = unshelved(Basis, rows[0].basis, store.blobs(tx, rows[0].month, sorted(hashes(rows[0].basis))))
+    return replace(basis, begun=basis.begun.after(standing_of(tx, session_id)))
+
+
+def split(standing: Standing) -> Kept:
+    """A standing as it is kept: its briefing apart."""
+    briefing = to_json(standing.pinned) if standing.pinned else None
+    return Kept(to_json(replace(standing, pinned=None)), briefing)
+
+
+def joined(kept: Kept) -> Standing:
+    """A standing from what was kept of it."""
+    pinned = from_json(Pinned, kept.briefing) if kept.briefing else None
+    return replace(from_json(Standing, kept.standing), pinned=pinned)
+
+
+def _made(rounds: tuple[Round, ...], assembled: Assembled) -> Made:
+    ledger = assembled.ledger
+    own = tuple(one for one in ledger.segments if one.layer is Layer.CALLS or one.placement == "last")
+    entries: tuple[Entry, ...] = tuple(one for one in ledger.entries if one.item.lot is Lot.CALLS)
+    return Made(rounds, own, entries, ledger.marked, ledger.miss)
+
+
+def called_json(called: Sequence[JsonObject]) -> list[JsonObject]:
+    """Messages of history as a column keeps them."""
+    return [*called]

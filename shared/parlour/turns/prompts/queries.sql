@@ -1,0 +1,90 @@
+-- name: standing
+-- What the session's next prompt stands on; no row before its first prompt.
+SELECT standing, briefing FROM session_prompts WHERE session_id = %(session_id)s;
+
+-- name: keep_standing
+-- Keep what the session's next prompt stands on. The briefing is written only where it was rendered anew.
+INSERT INTO session_prompts (tenant_id, session_id, standing, briefing, updated_at)
+VALUES (current_tenant(), %(session_id)s, %(standing)s, %(briefing)s, %(now)s)
+ON CONFLICT (tenant_id, session_id) DO UPDATE
+   SET standing = EXCLUDED.standing, updated_at = EXCLUDED.updated_at,
+       briefing = CASE WHEN %(anew)s THEN EXCLUDED.briefing ELSE session_prompts.briefing END;
+
+-- name: put_blobs
+-- Texts by their hash, each kept once a month.
+INSERT INTO ledger_blobs (tenant_id, month, hash, words)
+SELECT current_tenant(), %(month)s, one.hash, one.words
+  FROM unnest(%(hashes)s::text[], %(texts)s::text[]) AS one (hash, words)
+ON CONFLICT (tenant_id, month, hash) DO NOTHING;
+
+-- name: put_ledger
+-- The record of one prompt; asked again, it is the newer prompt that counts.
+INSERT INTO ledgers (tenant_id, turn_id, step, month, at, model, prompt_hash, basis, made)
+VALUES (current_tenant(), %(turn_id)s, %(step)s, %(month)s, %(at)s, %(model)s, %(prompt_hash)s, %(basis)s, %(made)s)
+ON CONFLICT (tenant_id, turn_id, step) DO UPDATE
+   SET month = EXCLUDED.month, at = EXCLUDED.at, model = EXCLUDED.model, prompt_hash = EXCLUDED.prompt_hash,
+       basis = COALESCE(EXCLUDED.basis, ledgers.basis), made = EXCLUDED.made;
+
+-- name: ledgers
+-- The records of a turn's prompts, in the order of its steps; none of more clearance than the reader's.
+SELECT l.step, l.month, l.at, l.model, l.prompt_hash, l.basis, l.made
+  FROM ledgers l
+  JOIN turns t ON t.id = l.turn_id
+  JOIN sessions s ON s.id = t.session_id
+  JOIN users u ON u.id = s.user_id
+  JOIN bindings b ON b.id = t.binding_id AND GREATEST(b.clearance, u.clearance) <= %(clearance)s
+ WHERE l.turn_id = %(turn_id)s
+ ORDER BY l.step;
+
+-- name: blobs
+-- Texts of a month by their hashes; one that was forgotten has no words.
+SELECT hash, words FROM ledger_blobs WHERE month = %(month)s AND hash = ANY(%(hashes)s);
+
+-- name: drop_ledgers
+-- Ledgers whose retention is over, a bounded number at a time.
+DELETE FROM ledgers
+ WHERE (tenant_id, turn_id, step) IN (
+       SELECT tenant_id, turn_id, step FROM ledgers
+        WHERE tenant_id = current_tenant() AND month < %(before)s LIMIT %(most)s);
+
+-- name: drop_blobs
+-- Texts of months whose retention is over, a bounded number at a time.
+DELETE FROM ledger_blobs
+ WHERE (tenant_id, month, hash) IN (
+       SELECT tenant_id, month, hash FROM ledger_blobs
+        WHERE tenant_id = current_tenant() AND month < %(before)s LIMIT %(most)s);
+
+-- name: past_turns
+-- The session's turns from one on that are over, newest first, each with its messages and with what it called.
+SELECT t.id, t.number, t.called,
+       (SELECT jsonb_agg(jsonb_build_object('id', m.id, 'direction', m.direction, 'channel', m.channel, 'kind', m.kind,
+                                            'body', m.body, 'received_at', m.received_at) ORDER BY m.position)
+          FROM messages m WHERE m.turn_id = t.id) AS messages
+  FROM turns t
+ WHERE t.session_id = %(session_id)s AND t.number >= %(since)s AND t.number < %(before)s
+ ORDER BY t.number DESC
+ LIMIT %(most)s;
+
+-- name: factors
+-- What was learned of a model's tokens, by script.
+SELECT script, factor FROM token_factors WHERE model = %(model)s;
+
+-- name: learn_factor
+-- A further report of how many tokens a model counts: the newest weighs a fifth.
+INSERT INTO token_factors (tenant_id, model, script, factor)
+VALUES (current_tenant(), %(model)s, %(script)s, %(factor)s)
+ON CONFLICT (tenant_id, model, script) DO UPDATE
+   SET factor = token_factors.factor * 0.8 + EXCLUDED.factor * 0.2, learned = token_factors.learned + 1;
+
+-- name: sources_out_of_sight
+-- How many of a pinned briefing's sources the reader may not see any more, or are gone.
+SELECT count(*)
+  FROM unnest(%(tables)s::text[], %(ids)s::uuid[]) AS one (of, id)
+ WHERE NOT CASE one.of
+       WHEN 'entities' THEN EXISTS (SELECT FROM entities e WHERE e.id = one.id AND e.deleted_at IS NULL
+                                                             AND e.classification <= %(clearance)s)
+       WHEN 'context_rows' THEN EXISTS (SELECT FROM context_rows r WHERE r.id = one.id
+                                                                     AND r.classification <= %(clearance)s)
+       WHEN 'documents' THEN EXISTS (SELECT FROM documents d WHERE d.id = one.id AND d.classification <= %(clearance)s)
+       WHEN 'files' THEN EXISTS (SELECT FROM files f WHERE f.id = one.id AND f.classification <= %(clearance)s)
+       ELSE true END;
