@@ -65,15 +65,13 @@ class Begun:
         fitted = self._fitted(meter, rounds, self.calls - again.tokens)
         ordered = tuple(in_order([*self.segments, fitted.segment, again]))
         prints = cache.prints(ordered)
-        missed = cache.miss(
+        served = cache.compare(
             self.standing.prints, prints, asked=self.standing.asked, at=self.moment.at,
             same_model=self.moment.model == self.standing.model, cause=self.cause,
         )  # fmt: skip
-        marked = marks.choose(
-            ordered, self.standing.pace, number, self.moment.model,
-            dict.fromkeys(self.standing.marked, missed is None),
-        )  # fmt: skip
-        ledger = Ledger((*self.entries, *_called(rounds, fitted)), ordered, marked, self.cause, missed)
+        cached = [place for place in self.standing.marked if place <= served.blocks]
+        marked = marks.choose(ordered, self.standing.pace, number, self.moment.model, cached)
+        ledger = Ledger((*self.entries, *_called(rounds, fitted)), ordered, marked, self.cause, served.miss)
         standing = self.standing.after_asking(self.moment.at, self.moment.model, prints, marked)
         return Assembled(render(ordered, marked), ledger, standing)
 

@@ -1,5 +1,6 @@
 """What of a prompt the provider still had, and who is to blame where it had less than it could. Pure."""
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,25 +12,31 @@ from parlour.context.segment import Layer, Segment
 from parlour.infra.jsonable import digest
 
 type Culprit = Cause | Literal["model", "refit", "unnamed"]
-"""Why bytes before the tail were not the same: a cause of the briefing's, another model, results that had to be
+"""Why bytes that were cached were not the same: a cause of the briefing's, another model, results that had to be
 shortened between two steps, or nothing that anybody has named: a mistake of ours."""
 
 
 @dataclass(frozen=True, slots=True)
 class Print:
-    """A block's bytes, hashed, and its tokens."""
+    """A block's bytes, hashed, and its tokens.
+
+    stays  whether the session's next turn begins with it, too: not so what is said for one turn alone, and not its
+           calls, which history tells in fewer words.
+    """
 
     layer: Layer
     hash: str
     tokens: int
+    stays: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Miss:
-    """Bytes that were cached and had to be read anew.
+    """Bytes that might have been cached and had to be read anew.
 
-    layer   the first whose bytes changed; TOOLS when everything was lost.
-    tokens  of the old prompt that its cache no longer serves.
+    layer   the first whose bytes changed; the prompt's first layer when everything was lost.
+    tokens  of the old prompt that its cache no longer serves, as the budget counts them. What they cost is what the
+            model's price list says of so many input tokens, less the same read from the cache.
     """
 
     layer: Layer
@@ -37,15 +44,28 @@ class Miss:
     tokens: int
 
 
+@dataclass(frozen=True, slots=True)
+class Served:
+    """What of the last prompt is good for this one: so many of its blocks from the first on, and what was lost."""
+
+    blocks: int
+    miss: Miss | None = None
+
+
 def prints(segments: Sequence[Segment]) -> tuple[Print, ...]:
-    """The prints of all blocks but the turn's own, in the order of the bytes."""
-    stable = [one for one in segments if one.stability != "turn"]
-    return tuple(
-        Print(one.layer, digest([*block.pieces]), block.tokens) for one in stable for block in one.blocks
-    )  # fmt: skip
+    """The prints of all blocks, in the order of the bytes, but a repeated reminder's: nothing follows that."""
+    found: list[Print] = []
+    stays = True
+    for segment in segments:
+        if segment.placement == "last":
+            continue
+        if segment.blocks:
+            stays = stays and segment.stability != "turn" and segment.layer is not Layer.CALLS
+        found += [Print(segment.layer, digest([*one.pieces]), one.tokens, stays) for one in segment.blocks]
+    return tuple(found)
 
 
-def miss(
+def compare(
     before: Sequence[Print],
     now: Sequence[Print],
     *,
@@ -53,32 +73,36 @@ def miss(
     at: datetime,
     same_model: bool,
     cause: Cause | None,
-) -> Miss | None:
-    """What was lost of the last prompt; None when all of it still serves, or when there was none.
+) -> Served:
+    """What the last prompt's cache serves of this one; nothing, and nothing lost, when there was none.
 
-    History that only grew is no miss: the last prompt is a beginning of this one. The calls of an earlier turn are left
-    out of `before`: they were never meant to stay.
+    before      the prints of the last prompt; after a turn is over only those that stay (`Standing.after_turn`).
+    same_model  whether that prompt went to the same model: providers cache for each of their models.
+    cause       why the briefing was rendered anew since.
+
+    A prompt that only grew is no miss: the last one is a beginning of it. Words that the user wrote then stand in the
+    history now; their bytes are the same.
     """
     if not before or asked is None:
-        return None
+        return Served(0)
     held = sum(one.tokens for one in before)
     if not same_model:
-        return Miss(before[0].layer, "model", held)
+        return Served(0, Miss(before[0].layer, "model", held))
     if not pins.is_warm(asked, at):
-        return Miss(before[0].layer, "cold", held)
-    kept = 0
-    for place, old in enumerate(before):
-        if place >= len(now) or now[place] != old:
-            return Miss(old.layer, _blamed(old.layer, cause), held - kept)
-        kept += old.tokens
-    return None
+        return Served(0, Miss(before[0].layer, "cold", held))
+    pairs = zip(before, now, strict=False)
+    same = sum(1 for _ in itertools.takewhile(lambda pair: pair[0].hash == pair[1].hash, pairs))
+    if same == len(before):
+        return Served(same)
+    lost = sum(one.tokens for one in before[same:])
+    return Served(same, Miss(before[same].layer, _blamed(before[same].layer, cause), lost))
 
 
 def _blamed(layer: Layer, cause: Cause | None) -> Culprit:
+    """Whatever had the briefing rendered anew is to blame for what follows it, too; before it stands what a pack
+    configures."""
     if layer in {Layer.TOOLS, Layer.TIERS}:
-        return "config"
+        return "config" if cause else "unnamed"
     if layer is Layer.CALLS:
         return "refit"
-    if layer in {Layer.SUMMARY, Layer.HISTORY}:
-        return "cut"
     return cause or "unnamed"

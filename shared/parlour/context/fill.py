@@ -128,7 +128,7 @@ def fill(materials: Materials, standing: Standing, profile: Profile, moment: Mom
     pinned = _pinned(filling, materials, standing, moment, plan, cause, about)
     message = _message(filling, materials, said)
     told, calls = _spend(filling, materials, plan)
-    segments = (*fixed, pinned.segment, *history.segments(meter, told), *_tail(filling), message)
+    segments = (*fixed, pinned.segment, *history.segments(meter, told), *_tail(filling), *message)
     kept = calls + filling.purse.left + opening.repeated(meter, materials)
     entries = (*filling.entries, *_told(meter, plan, told))
     return Filled(segments, entries, kept, told.lead, pinned, cause, _next(filling, plan, told))
@@ -188,18 +188,23 @@ def _pinned(
     return Pinned(built.segment, sources, materials.about, moment.versions, moment.clearance, moment.at)
 
 
-def _message(filling: _Filling, materials: Materials, said: Sequence[Block]) -> Segment:
-    """Layer 11: the user's words, and what was sent with them as far as it fits; what does not is refused by name."""
-    blocks = list(said)
+def _message(filling: _Filling, materials: Materials, said: Sequence[Block]) -> list[Segment]:
+    """Layer 11: the user's words, and what was sent with them as far as it fits; what does not is refused by name.
+
+    The words stay as they are in the next turn's history, so that the cache may keep them: unless something that will
+    not be there stands before them.
+    """
+    sent = []
     for item in materials.attachments:
         block = opening.attachment(filling.meter, item)
         room = filling.purse.offer(Layer.MESSAGE, filling.profile.total)
         fits = block.tokens <= room
         if fits:
             filling.purse.take(Layer.MESSAGE, block.tokens)
-        blocks.append(block if fits else opening.refused(filling.meter, item, block.tokens, room))
+        sent.append(block if fits else opening.refused(filling.meter, item, block.tokens, room))
         filling.entries.append(Entry(item, block.tokens, None if fits else "too_large"))
-    return Segment(Layer.MESSAGE, "turn", "opening", tuple(blocks))
+    words = Segment(Layer.MESSAGE, "turn" if materials.floating else "append_only", "opening", tuple(said))
+    return [words, *([Segment(Layer.MESSAGE, "turn", "opening", tuple(sent))] if sent else [])]
 
 
 def _spend(filling: _Filling, materials: Materials, plan: Plan) -> tuple[Told, int]:

@@ -38,14 +38,14 @@ class Ledger:
 
     entries   every candidate of the turn; those of a later step only what that step added.
     segments  the prompt's blocks.
-    marked    the layers at whose end it was marked for the cache.
+    marked    after how many of its blocks it was marked for the cache.
     cause     why the briefing was rendered anew; None when the pinned one stayed.
     miss      what of the last prompt was lost, None when nothing was.
     """
 
     entries: tuple[Entry, ...]
     segments: tuple[Segment, ...]
-    marked: tuple[Layer, ...]
+    marked: tuple[int, ...]
     cause: Cause | None = None
     miss: Miss | None = None
 
@@ -80,7 +80,7 @@ class Forgotten(NotFound):
         self.hashes = tuple(gone)
 
 
-def rebuild(segments: Sequence["Recorded"], marked: Sequence[Layer], blobs: Mapping[str, str]) -> Prompt:
+def rebuild(segments: Sequence["Recorded"], marked: Sequence[int], blobs: Mapping[str, str]) -> Prompt:
     """The prompt as it was sent, from what was recorded of it. Forgotten names the texts that are gone."""
     missing = {one for segment in segments for block in segment.blocks for one in block.pieces if one not in blobs}
     if missing:

@@ -1,11 +1,15 @@
 """Where a prompt is marked for the provider's cache: at most four places, and only where a mark is likely to pay.
 
-Writing to the cache costs 1.25 times an uncached token and reading 0.1 times, so a mark pays when the prefix is read
-again with a likelihood of more than 0.25 / 0.9 = 28 %. How likely that is, a session tells by itself: by the pauses
-between its turns, and by how many steps its turns take. A prefix below the model's minimum is never cached, silently.
+A mark writes the bytes up to it to the cache, and lets the next prompt that begins with the same bytes read them there.
+Writing costs 1.25 times an uncached token and reading 0.1 times, so a mark pays when what it writes is read again with
+a likelihood of more than 0.25 / 0.9 = 28 %. How likely that is, a session tells by itself: by the pauses between its
+turns, and by how many steps its turns take.
+
+Prices, minima and the look back: Anthropic's documentation, "Prompt caching"
+(platform.claude.com/docs/en/build-with-claude/prompt-caching), in October 2026.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from parlour.context.pins import WARM_FOR
@@ -13,20 +17,24 @@ from parlour.context.segment import Layer, Segment
 
 MOST = 4
 WRITE, READ = 1.25, 0.1
+"""Prices by that of an uncached token, cached for five minutes. Some models read for less (Sonnet 5.5: 0.05)."""
+
 PAYS_FROM = (WRITE - 1) / (1 - READ)
 
+LOOK_BACK = 20
+"""Places that the provider looks at from a mark backwards for what was marked before, the mark's own the first.
+Anthropic's own API counts a run of calls or of results as one; elsewhere every block counts, and so it does here."""
+
 MINIMUM_CACHED_TOKENS = 1_024
-"""The smallest prefix that most models cache; some ask for more."""
+"""The smallest prefix of a model that is not named below. Shorter ones are not cached, silently and free of charge."""
 
-_MINIMA = {"haiku": 2_048, "haiku-4-5": 4_096, "opus-4-5": 4_096, "opus-4-6": 4_096}
-"""Models that ask for a longer prefix, by a part of their name (Anthropic's documentation of prompt caching)."""
-
-_MARKABLE = (Layer.TIERS, Layer.BRIEFING, Layer.HISTORY, Layer.CALLS)
-"""Where marks go: after what is configured, after the briefing, after the history, at the moving end of the calls."""
-
-_PRIOR = 0.5
-_NEWEST = 0.5
-"""How much of an expectation the newest observation makes up: people keep the pace they are at."""
+_MINIMA = {
+    512: ("fable-5", "mythos-5", "opus-5", "sonnet-5-5", "haiku-5-5"),
+    1_024: ("opus-4", "sonnet-4", "sonnet-5", "3-7-sonnet"),
+    2_048: ("mythos-preview", "opus-4-7", "3-5-haiku", "3-haiku"),
+    4_096: ("opus-4-5", "opus-4-6", "haiku-4-5"),
+}
+"""The smallest prefix in tokens that is cached, with parts of models' names; the longest part that fits holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,43 +53,72 @@ class Pace:
         return _expected([steps > step for steps in self.steps if steps >= step])
 
 
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """After how many blocks a prompt may be marked, the tokens up to there, and how likely they are read again."""
+
+    blocks: int
+    tokens: int
+    likely: float
+
+
 def minimum(model: str) -> int:
-    """The shortest prefix in tokens that `model` caches."""
-    known = [tokens for part, tokens in _MINIMA.items() if part in model]
-    return max(known, default=MINIMUM_CACHED_TOKENS)
+    """The shortest prefix in tokens that `model` (a provider's name for it) caches."""
+    known = [(len(part), tokens) for tokens, parts in _MINIMA.items() for part in parts if part in model]
+    return max(known)[1] if known else MINIMUM_CACHED_TOKENS
 
 
 def choose(
-    segments: Sequence[Segment], pace: Pace, step: int, model: str, written: Mapping[Layer, bool] | None = None
-) -> tuple[Layer, ...]:
-    """The layers at whose end the prompt of `step` is marked; `segments` in the order of their bytes.
+    segments: Sequence[Segment], pace: Pace, step: int, model: str, cached: Collection[int] = ()
+) -> tuple[int, ...]:
+    """After how many blocks the prompt of `step` is marked, ascending; `segments` in the order of their bytes.
 
-    written  layers whose end was marked in the session's last prompt, with whether the bytes up to there are the same:
-             a mark there costs nothing more, and is what reads them.
+    cached  places that were marked before and whose bytes are the same: another mark costs nothing more there, and is
+            what reads them.
     """
-    was = written or {}
+    least = minimum(model)
+    paying = [
+        one.blocks
+        for one in _places(segments, pace, step)
+        if one.tokens >= least and (one.likely > PAYS_FROM or one.blocks in cached)
+    ]
+    read = max(cached, default=0)
+    if read and not any(read <= place < read + LOOK_BACK for place in paying):
+        paying = sorted([*paying, read])
+    return _most(paying, read)
+
+
+def _most(places: Sequence[int], read: int) -> tuple[int, ...]:
+    """The four that matter: the last, which writes; the one that reads; then what is read after a cut."""
+    if len(places) <= MOST:
+        return tuple(places)
+    needed = [one for one in dict.fromkeys([places[-1], read, places[-2], *places]) if one in places]
+    return tuple(sorted(needed[:MOST]))
+
+
+def _places(segments: Sequence[Segment], pace: Pace, step: int) -> list[_Place]:
+    """Where marks may go: after what is configured, after the briefing, after the user's words, and at the moving end
+    of the turn's tail and calls. What stays for the next turn is read again by it or by a further step, the rest by a
+    further step alone."""
     more = pace.step_follows(step)
     again = 1 - (1 - more) * (1 - pace.turn_follows())
-    chosen: list[Layer] = []
-    for layer, tokens in _prefixes(segments).items():
-        likely = more if layer in {Layer.MESSAGE, Layer.CALLS} else again
-        if tokens >= minimum(model) and (likely > PAYS_FROM or was.get(layer, False)):
-            chosen.append(layer)
-    return tuple(chosen[-MOST:])
-
-
-def _prefixes(segments: Sequence[Segment]) -> dict[Layer, int]:
-    """The tokens up to the end of each place that may be marked; the opening message until there are calls."""
-    total, found = 0, {}
+    found: dict[str, _Place] = {}
+    blocks, tokens, stays = 0, 0, True
     for segment in segments:
-        total += segment.tokens
-        if segment.placement in {"opening", "tail"}:
-            found[Layer.MESSAGE] = total
-        elif segment.layer in _MARKABLE and segment.blocks and segment.placement != "last":
-            found[segment.layer] = total
-    if Layer.CALLS in found:
-        found.pop(Layer.MESSAGE, None)
-    return found
+        if segment.placement == "last" or not segment.blocks:
+            continue
+        blocks += len(segment.blocks)
+        tokens += segment.tokens
+        stays = stays and segment.stability != "turn" and segment.layer is not Layer.CALLS
+        if segment.layer is not Layer.TOOLS:
+            name = segment.layer.name if segment.placement == "system" else "stays" if stays else "turn"
+            found[name] = _Place(blocks, tokens, again if stays else more)
+    return list(found.values())
+
+
+_PRIOR = 0.5
+_NEWEST = 0.5
+"""How much of an expectation the newest observation makes up: people keep the pace they are at."""
 
 
 def _expected(seen: Sequence[bool]) -> float:

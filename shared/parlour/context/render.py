@@ -1,9 +1,10 @@
 """Segments to the bytes that are sent: tools, system, messages, and the marks of the prompt cache."""
 
+import itertools
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from parlour.context.segment import Block, Layer, Placement, Role, Segment
+from parlour.context.segment import Block, Layer, Role, Segment
 from parlour.infra.jsonable import Json, JsonObject, digest
 
 _MARK: JsonObject = {"type": "ephemeral"}
@@ -29,17 +30,18 @@ def in_order(segments: Sequence[Segment]) -> list[Segment]:
     return sorted(segments, key=_place)
 
 
-def render(segments: Sequence[Segment], marked: Collection[Layer] = ()) -> Prompt:
-    """Lay the segments out and set a mark at the end of each layer in `marked`; the last segment of a layer carries it.
+def render(segments: Sequence[Segment], marked: Collection[int] = ()) -> Prompt:
+    """Lay the segments out; `marked` says after how many blocks the prompt is marked for the cache.
 
     Blocks of one role in a row become one message: the API wants the roles to alternate.
     """
     ordered = in_order(segments)
-    ends = {layer: last for layer in marked if (last := _last_block(ordered, layer)) is not None}
-    marks = {id(block) for block in ends.values()}
-    tools = _blocks(ordered, "tools", marks)
-    system = _blocks(ordered, "system", marks)
-    return Prompt(tools, system, _messages(ordered, marks))
+    numbers = itertools.count(1)
+    numbered = [(one, block, next(numbers) in marked) for one in ordered for block in one.blocks]
+    tools = tuple(_sent(block, is_marked) for one, block, is_marked in numbered if one.placement == "tools")
+    system = tuple(_sent(block, is_marked) for one, block, is_marked in numbered if one.placement == "system")
+    said = [(block, is_marked) for one, block, is_marked in numbered if one.placement not in {"tools", "system"}]
+    return Prompt(tools, system, _messages(said))
 
 
 def _place(segment: Segment) -> tuple[int, int]:
@@ -50,28 +52,16 @@ def _place(segment: Segment) -> tuple[int, int]:
     return rank, segment.layer
 
 
-def _last_block(ordered: Sequence[Segment], layer: Layer) -> Block | None:
-    """A mark on the message that opened the turn comes after its tail."""
-    wanted = [s for s in ordered if s.layer is layer and s.placement != "last" and s.blocks]
-    if layer is Layer.MESSAGE:
-        wanted = [s for s in ordered if s.placement in {"opening", "tail"} and s.blocks]
-    return wanted[-1].blocks[-1] if wanted else None
-
-
-def _blocks(ordered: Sequence[Segment], placement: Placement, marks: Collection[int]) -> tuple[JsonObject, ...]:
-    return tuple(_block(block, marks) for one in ordered if one.placement == placement for block in one.blocks)
-
-
-def _messages(ordered: Sequence[Segment], marks: Collection[int]) -> tuple[JsonObject, ...]:
+def _messages(blocks: Sequence[tuple[Block, bool]]) -> tuple[JsonObject, ...]:
     messages: list[tuple[Role, list[Json]]] = []
-    for block in (block for one in ordered if one.placement not in {"tools", "system"} for block in one.blocks):
+    for block, is_marked in blocks:
         role = block.role or "user"
         if not messages or messages[-1][0] != role:
             messages.append((role, []))
-        messages[-1][1].append(_block(block, marks))
+        messages[-1][1].append(_sent(block, is_marked))
     return tuple({"role": role, "content": content} for role, content in messages)
 
 
-def _block(block: Block, marks: Collection[int]) -> JsonObject:
+def _sent(block: Block, is_marked: bool) -> JsonObject:
     sent = block.to_json()
-    return {**sent, "cache_control": _MARK} if id(block) in marks else sent
+    return {**sent, "cache_control": _MARK} if is_marked else sent

@@ -1,5 +1,6 @@
 """What a session's next prompt stands on: what its earlier ones fixed. Pure; kept as JSON from turn to turn."""
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -8,7 +9,6 @@ from parlour.context.cache import Print
 from parlour.context.history import Lead
 from parlour.context.marks import Pace
 from parlour.context.pins import Pinned
-from parlour.context.segment import Layer
 
 _REMEMBERED = 6
 """Turns by which a session's pace is told."""
@@ -22,7 +22,7 @@ class Standing:
     lead     what stands for the turns that history no longer tells.
     factors  tokens per plain token, by script, as they were when the session began.
     asked    when a model was asked last, and which one (provider/model).
-    prints   the blocks of that prompt, and `marked` the layers at whose end it was marked.
+    prints   the blocks of that prompt, and `marked` after how many of them it was marked for the cache.
     pace     the session's pauses and steps.
     """
 
@@ -32,19 +32,17 @@ class Standing:
     asked: datetime | None = None
     model: str = ""
     prints: tuple[Print, ...] = ()
-    marked: tuple[Layer, ...] = ()
+    marked: tuple[int, ...] = ()
     pace: Pace = field(default_factory=Pace)
 
-    def after_asking(
-        self, at: datetime, model: str, prints: tuple[Print, ...], marked: tuple[Layer, ...]
-    ) -> "Standing":
+    def after_asking(self, at: datetime, model: str, prints: tuple[Print, ...], marked: tuple[int, ...]) -> "Standing":
         """The standing once this prompt was sent."""
         return replace(self, asked=at, model=model, prints=prints, marked=marked)
 
     def after_turn(self, steps: int) -> "Standing":
-        """The standing once a turn of so many steps is over: its calls are no part of the next prompt."""
-        kept = tuple(one for one in self.prints if one.layer is not Layer.CALLS)
-        marked = tuple(layer for layer in self.marked if layer not in {Layer.CALLS, Layer.MESSAGE})
+        """The standing once a turn of so many steps is over: its tail and its calls are no part of the next prompt."""
+        kept = tuple(itertools.takewhile(lambda one: one.stays, self.prints))
+        marked = tuple(place for place in self.marked if place <= len(kept))
         pace = replace(self.pace, steps=(*self.pace.steps, steps)[-_REMEMBERED:])
         return replace(self, prints=kept, marked=marked, pace=pace)
 
