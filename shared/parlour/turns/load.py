@@ -1,15 +1,15 @@
 """Everything a turn needs, read once when it begins: who, as whom, with what, and what was said."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
 from parlour.context import budget, heartbeat, tiers, tokens
-from parlour.context.assemble import Candidates
-from parlour.context.briefing import Briefing
 from parlour.context.calls import Round
-from parlour.context.history import KEPT_MESSAGES, Said
+from parlour.context.history import Message
+from parlour.context.materials import Materials, Moment
+from parlour.context.segment import Item, Lot, Source
 from parlour.infra.errors import NotFound
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
@@ -28,7 +28,10 @@ from parlour.tools.definition import Tool
 from parlour.tools.registry import load_tools
 from parlour.turns import polite, store
 from parlour.turns.journal import Call, Journal, Step
-from parlour.turns.records import Earlier, Inbound, Lease, OpenTurn
+from parlour.turns.past import past_turns
+from parlour.turns.prompts import store as prompts
+from parlour.turns.prompts.prompting import Prompting, resumed, standing_of
+from parlour.turns.records import Inbound, Lease, OpenTurn
 
 _TREE_TOKENS = (800, 300)
 """What a project's tree of documents may take of its briefing, and what where there is less room."""
@@ -47,22 +50,20 @@ class Loaded:
     principal: Principal
     persona: Persona
     tools: tuple[Tool, ...]
-    candidates: Candidates
-    profile: budget.Profile
+    prompting: Prompting
     journal: Journal
     open_calls: Mapping[tuple[int, str], OpenCall]
     undispatched: Sequence[UUID]
     entity_id: UUID | None = None
     asked: Sequence[str] = ()
 
-    def asking(self, journal: Journal) -> Candidates:
-        """The candidates for the next prompt: what was loaded, and the tool rounds since."""
-        rounds = [
+    def rounds(self, journal: Journal) -> tuple[Round, ...]:
+        """The turn's tool calls so far, as the model asked for them and was answered."""
+        return tuple(
             Round(_worth_sending(step.blocks), journal.answered(step))
             for step in journal.steps
             if step.blocks and step.requests
-        ]
-        return replace(self.candidates, rounds=rounds)
+        )
 
 
 def load(
@@ -73,34 +74,98 @@ def load(
     if persona is None:
         raise NotFound("the session's binding is gone")
     principal = people.principal_of(tx, lease.user_id, lease.binding_id)
-    user = people.user(tx, lease.user_id)
     tools = load_tools(tx, persona.agent.tools)
     about = _about(tx, principal, lease, persona, links, now)
-    earlier = store.said_before(tx, lease.id, turn.number, KEPT_MESSAGES)
-    candidates = Candidates(
-        tools=tuple(tool.to_model() for tool in tools),
-        tiers=tiers.render(persona.human, persona.team, persona.agent),
-        said=[_said(one) for one in reversed(earlier)],
-        heartbeat=heartbeat.text(
-            turn.frozen_at, inputs[-1].channel, user.locale if user else None, user.display_name if user else None
-        ),
-        texts=[text for message in inputs if (text := polite.as_read(message))],
-        rounds=(),
-        briefing=_briefing(tx, principal, about, persona, tools) if about else None,
-    )
-    journal = _journal(tx, turn, persona.agent.max_tool_iterations)
-    profile = budget.profile(persona.agent.budget)
+    read = _Reading(tx, principal, lease, turn, inputs, persona, tools, about)
+    prompting = (None if turn.is_new else read.resumed()) or read.prompting()
     left_open = {} if turn.is_new else {(one.step, one.call_id): one for one in calls.unfinished(tx, turn.id)}
     undispatched = [] if turn.is_new else calls.undispatched(tx, turn.id)
+    journal = _journal(tx, turn, persona.agent.max_tool_iterations)
     return Loaded(
-        principal, persona, tuple(tools), candidates, profile, journal, left_open, undispatched,
-        entity_id=about.id if about else None, asked=_asked(candidates),
+        principal, persona, tuple(tools), prompting, journal, left_open, undispatched,
+        entity_id=about.id if about else None, asked=_asked(prompting.materials),
     )  # fmt: skip
 
 
-def _asked(candidates: Candidates) -> list[str]:
-    written = [one.text for one in candidates.said if one.role == "user"]
-    return [*written, *candidates.texts][-2:]
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """A turn whose material is being read."""
+
+    tx: Transaction
+    principal: Principal
+    lease: Lease
+    turn: OpenTurn
+    inputs: Sequence[Inbound]
+    persona: Persona
+    tools: Sequence[Tool]
+    about: Focus | None
+
+    def resumed(self) -> Prompting | None:
+        """The prompts of a turn that goes on, as they were begun: not a byte of them changes; None when no model was
+        asked yet."""
+        basis = resumed(self.tx, self.lease.id, self.turn.id)
+        if basis is None:
+            return None
+        return Prompting(
+            basis.materials, basis.profile, basis.begun.moment, basis.standing, basis.begun, self._writes()
+        )
+
+    def prompting(self) -> Prompting:
+        """The prompts of a turn that begins."""
+        standing = standing_of(self.tx, self.lease.id)
+        pinned = standing.pinned
+        gone = prompts.out_of_sight(self.tx, pinned.sources, self.principal.clearance) if pinned else 0
+        moment = Moment(self.turn.frozen_at, self.principal.clearance, "", self._versions(), reclassified=gone > 0)
+        return Prompting(
+            self._materials(standing.lead.since), self._profile(), moment, standing, writes=self._writes()
+        )  # fmt: skip
+
+    def _materials(self, since: int) -> Materials:
+        persona, user = self.persona, people.user(self.tx, self.lease.user_id)
+        return Materials(
+            turn=self.turn.number,
+            tools=tuple(tool.to_model() for tool in self.tools),
+            tiers=_tiers(persona),
+            heartbeat=heartbeat.text(
+                self.turn.frozen_at, self.inputs[-1].channel, user.locale if user else None,
+                user.display_name if user else None,
+            ),
+            words=[
+                Message(text, Source("messages", str(one.id))) for one in self.inputs if (text := polite.as_read(one))
+            ],
+            about=self.about.linked.handle if self.about else "",
+            briefing=_briefing(self.tx, self.principal, self.about, persona, self.tools) if self.about else (),
+            past=past_turns(self.tx, self.lease.id, since=since, before=self.turn.number),
+        )  # fmt: skip
+
+    def _writes(self) -> frozenset[str]:
+        return frozenset(tool.name for tool in self.tools if tool.writes)
+
+    def _profile(self) -> budget.Profile:
+        return budget.profile(self.persona.agent.budget)
+
+    def _versions(self) -> JsonObject:
+        """What names the cause when a prompt changes: the persona's parts, and the tools that it may call."""
+        return {**self.persona.versions, "tools": [tool.name for tool in self.tools]}
+
+
+def _tiers(persona: Persona) -> list[Item]:
+    """Layer 1, a section for each tier."""
+    parts = tiers.parts(persona.human, persona.team, persona.agent)
+    human, team, agent = persona.human, persona.team, persona.agent
+    rows = (
+        (Lot.HUMAN, Source("humans", str(human.id), human.version), human.display_name),
+        (Lot.TEAM, Source("teams", str(team.id), team.version), team.display_name),
+        (Lot.AGENT, Source("agents", str(agent.id), agent.version), agent.display_name),
+    )
+    return [
+        Item(lot, text, source, title=name) for text, (lot, source, name) in zip(parts, rows, strict=True) if text
+    ]
+
+
+def _asked(materials: Materials) -> list[str]:
+    written = [message.text for turn in materials.past for message in turn.asked]
+    return [*written, *(one.text for one in materials.words)][-2:]
 
 
 def _about(
@@ -114,10 +179,19 @@ def _about(
 
 def _briefing(
     tx: Transaction, principal: Principal, about: Focus, persona: Persona, listed: Sequence[Tool]
-) -> Briefing:
+) -> list[Item]:
+    """Candidates for what the conversation begins with."""
     more = any(tool.name == GET_LINKED_ENTITIES.name for tool in listed)
-    texts = briefings(about.linked, hint=more)
-    return Briefing(about.linked.handle, about.text, texts, _documents(tx, principal, about, persona))
+    record = Source("entities", str(about.id))
+    items = [Item(Lot.RECORD, about.text, record, title=about.linked.handle)]
+    if texts := list(briefings(about.linked, hint=more)):
+        items.append(
+            Item(Lot.LINKED, texts[0], Source("edges", str(about.id)), tuple(texts[1:]), title="linked records")
+        )
+    if outlines := _documents(tx, principal, about, persona):
+        source = Source("documents", str(about.id))
+        items.append(Item(Lot.TREE, outlines[0], source, tuple(outlines[1:]), title="documents"))
+    return items
 
 
 def _documents(tx: Transaction, principal: Principal, about: Focus, persona: Persona) -> list[str]:
@@ -128,12 +202,6 @@ def _documents(tx: Transaction, principal: Principal, about: Focus, persona: Per
     lines = catalogue.tree_of(principal, tx, home, persona.team.id).lines()
     outlines = [tree.outline(lines, most, tokens.count) for most in _TREE_TOKENS]
     return [text for text in dict.fromkeys(outlines) if text]
-
-
-def _said(one: Earlier) -> Said:
-    if one.direction == "outbound":
-        return Said("assistant", one.body)
-    return Said("user", polite.as_read(one) if one.kind == polite.TOOL_RESULT else polite.own_words(one.body))
 
 
 def _worth_sending(blocks: tuple[JsonObject, ...]) -> tuple[JsonObject, ...]:

@@ -78,16 +78,6 @@ SELECT m.id, m.channel, m.kind, m.body, m.received_at, i.address
  WHERE m.turn_id = %(turn_id)s AND m.direction = 'inbound'
  ORDER BY m.position;
 
--- name: said_before
--- What was said in the session's turns before this one, newest first: a turn's messages, then its reply, even when
--- the next message had arrived before that reply.
-SELECT m.direction, m.channel, m.kind, m.body, m.received_at
-  FROM turns t
-  JOIN messages m ON m.turn_id = t.id
- WHERE t.session_id = %(session_id)s AND t.number < %(number)s
- ORDER BY t.number DESC, m.direction DESC, m.position DESC
- LIMIT %(most)s;
-
 -- name: steps
 -- The turn's model inferences so far.
 SELECT number, blocks, stop_reason
@@ -123,10 +113,10 @@ UPDATE steps
 -- One call to a provider, answered or not.
 INSERT INTO llm_calls (tenant_id, id, session_id, turn_id, step, binding_id, purpose, provider, model, outcome,
                        input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, tokens_by_layer, cost_usd,
-                       first_token_ms, latency_ms, at)
+                       miss, first_token_ms, latency_ms, at)
 VALUES (current_tenant(), %(id)s, %(session_id)s, %(turn_id)s, %(step)s, %(binding_id)s, 'turn', %(provider)s, %(model)s,
         %(outcome)s, %(input_tokens)s, %(output_tokens)s, %(cache_read_tokens)s, %(cache_write_tokens)s,
-        %(tokens_by_layer)s, %(cost_usd)s, %(first_token_ms)s, %(latency_ms)s, %(at)s)
+        %(tokens_by_layer)s, %(cost_usd)s, %(miss)s, %(first_token_ms)s, %(latency_ms)s, %(at)s)
 ON CONFLICT (tenant_id, id) DO NOTHING;
 
 -- name: insert_tool_call
@@ -205,7 +195,8 @@ VALUES (current_tenant(), %(message_id)s, %(number)s, %(row_id)s, %(title)s, %(l
 ON CONFLICT DO NOTHING;
 
 -- name: finish_turn
--- The turn is over: its inputs are answered, or parked when it failed, and the session is let go. Nobody has to look
+-- The turn is over: its inputs are answered, or parked when it failed, and the session is let go; `called` is how its
+-- tool calls enter history. Nobody has to look
 -- after the session any more, unless more was written in the meantime. What was said gets its rows and vectors later.
 WITH quiet AS (
     DELETE FROM work_due
@@ -225,7 +216,8 @@ WITH quiet AS (
     ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = LEAST(work_due.due_at, EXCLUDED.due_at)
 )
 UPDATE turns
-   SET state = %(state)s, degraded = %(degraded)s, problem = %(problem)s, stage_ms = %(stage_ms)s, finished_at = %(now)s
+   SET state = %(state)s, degraded = %(degraded)s, problem = %(problem)s, stage_ms = %(stage_ms)s,
+       called = %(called)s, finished_at = %(now)s
  WHERE id = %(turn_id)s AND state = 'open';
 
 -- name: insert_tool_result

@@ -119,7 +119,7 @@ def _close_empty(tx: Transaction, lease: Lease, turn: OpenTurn, now: datetime) -
     """A turn whose messages are gone has nothing to say; left open, it would stand before all that comes after it."""
     log.warning("turn_without_messages", turn_id=turn.id, session_id=lease.id)
     store.finish_turn(
-        tx, lease, turn.id, state="answered", degraded=False, problem="no_messages", stage_ms={}, now=now
+        tx, lease, turn.id, state="answered", degraded=False, problem="no_messages", stage_ms={}, called=(), now=now
     )  # fmt: skip
 
 
@@ -155,6 +155,7 @@ def _load(running: Running) -> Loaded:
             lambda tx: load(tx, running.lease, running.turn, running.inputs, services.links, now),
         )
     running.open_calls.update(loaded.open_calls)
+    running.prompting = loaded.prompting
     tenant_id = running.feed.principal.tenant_id
     waiting = [dispatch_message(tenant_id, call_id, running.turn.attempts) for call_id in loaded.undispatched]
     if waiting:
@@ -172,6 +173,7 @@ def _converse(running: Running, loaded: Loaded) -> Answer:
                 journal = ask_model(running, loaded, journal, step)
             case RunTools() as step:
                 journal = run_tools(running, loaded, journal, step)
+                loaded.prompting.rounds = loaded.rounds(journal)
             case Reply(text=None):
                 return Answer(polite.TROUBLE, degraded=True, problem="no_answer")
             case Reply(text=text):

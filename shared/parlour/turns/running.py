@@ -15,6 +15,7 @@ from parlour.models.request import Model
 from parlour.tools.calls import OpenCall
 from parlour.tools.run import Endpoints
 from parlour.turns.events import Feed
+from parlour.turns.prompts.prompting import Prompting
 from parlour.turns.records import Inbound, Lease, OpenTurn
 from parlour.turns.timing import Stages
 
@@ -49,10 +50,11 @@ class Services:
     links: LinkCache = field(default_factory=LinkCache)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Running:
     """One turn while it runs, under its lease.
 
+    prompting   the turn's prompts, once its material was read.
     open_calls  effects that are reserved or begun and have no outcome yet, by step and the model's call id.
     """
 
@@ -63,6 +65,7 @@ class Running:
     feed: Feed
     stages: Stages
     seconds_left: Callable[[], float]
+    prompting: Prompting | None = None
     open_calls: dict[tuple[int, str], OpenCall] = field(default_factory=dict)
 
     def require_time(self) -> None:

@@ -1,12 +1,14 @@
 """One step of a turn: the model is asked. The request is committed before, the answer after."""
 
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from decimal import Decimal
 from uuid import UUID
 
-from parlour.context.assemble import Assembled, assemble
+from parlour.context.assemble import Assembled
 from parlour.infra import log
 from parlour.infra.errors import SpendRefused
+from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.models import fallback, prices, route, spend
 from parlour.models.request import Attempt, Completed, ModelRequest, Reset, TextDelta, Usage
@@ -15,6 +17,7 @@ from parlour.turns import store
 from parlour.turns.act import reserve_effects
 from parlour.turns.journal import CallModel, Journal, Step
 from parlour.turns.load import Loaded
+from parlour.turns.prompts.prompting import Prompting
 from parlour.turns.records import LlmCall, StepRow
 from parlour.turns.running import SECONDS_KEPT, Running
 
@@ -31,9 +34,11 @@ def ask_model(running: Running, loaded: Loaded, journal: Journal, step: CallMode
     answer. SpendRefused when the cap leaves no room, ProviderUnavailable or ProviderRejected when the whole chain is
     exhausted (its tries are committed), PromptOverflow when the prompt cannot be made to fit.
     """
-    assembled = assemble(loaded.asking(journal), loaded.profile)
     choices = route.available(route.choose(loaded.persona.agent.model_routing, "default"), running.services.models)
-    asking = _Asking(running, step.number, assembled)
+    prompting = loaded.prompting
+    with running.stages.timed("assemble"):
+        assembled = prompting.next(step.number, loaded.rounds(journal), f"{choices[0].provider}/{choices[0].model}")
+    asking = _Asking(running, step.number, prompting, assembled)
     asking.request(choices[0], again=step.again)
     try:
         completed = asking.stream(choices)
@@ -51,6 +56,7 @@ class _Asking:
 
     running: Running
     number: int
+    prompting: Prompting
     assembled: Assembled
     attempts: list[Attempt] = field(default_factory=list)
     reserved: list[UUID] = field(default_factory=list)
@@ -63,8 +69,10 @@ class _Asking:
             running.feed.add("text_reset", {"step": self.number})
         now = running.services.clock()
         reservation = self._new_reservation()
+        keep = self.prompting.keep(running.turn.id, running.lease.id, self.number, self.assembled)
 
         def commit(tx: Transaction) -> None:
+            keep(tx)
             store.request_step(
                 tx, running.turn.id, self.number, provider=choice.provider, model=choice.model,
                 prompt_hash=self.assembled.prompt.hash, now=now,
@@ -79,6 +87,7 @@ class _Asking:
         except SpendRefused:
             self._take(reservation, choice)  # is refused again, in a transaction of its own that tells people
             raise
+        self.prompting.sent(self.assembled)
 
     def stream(self, choices: list[Choice]) -> Completed:
         """The model's answer, its text streamed to the feed."""
@@ -173,6 +182,16 @@ class _Asking:
                 outcome=attempt.outcome, reason=attempt.problem,
             )  # fmt: skip
 
+    def _miss(self, attempt: Attempt, now: datetime) -> JsonObject | None:
+        """What of the prompt before had to be read anew, and what that cost beyond reading it from the cache."""
+        miss = self.assembled.ledger.miss
+        if miss is None:
+            return None
+        anew = prices.cost(attempt.provider, attempt.model, Usage(miss.tokens, 0), now)
+        cached = prices.cost(attempt.provider, attempt.model, Usage(0, 0, cache_read_tokens=miss.tokens), now)
+        lost = None if anew is None or cached is None else format(anew - cached, "f")
+        return {"layer": miss.layer.name.lower(), "cause": miss.cause, "tokens": miss.tokens, "cost_usd": lost}
+
     def _calls(self, usage: Usage) -> list[LlmCall]:
         return [self._call(attempt, usage if attempt.outcome == "ok" else _NOTHING) for attempt in self.attempts]
 
@@ -193,6 +212,7 @@ class _Asking:
             cache_write_tokens=usage.cache_write_tokens,
             tokens_by_layer=dict(self.assembled.tokens_by_layer),
             cost_usd=prices.cost(attempt.provider, attempt.model, usage, now),
+            miss=self._miss(attempt, now) if attempt.outcome == "ok" else None,
             first_token_ms=attempt.first_token_ms,
             latency_ms=attempt.latency_ms,
             at=now,

@@ -11,7 +11,6 @@ from parlour.infra.work_due import GRACE
 from parlour.turns.records import (
     CallRow,
     Citation,
-    Earlier,
     Event,
     Held,
     HeldSession,
@@ -84,11 +83,6 @@ def refund_attempt(tx: Transaction, lease: Lease, turn_id: UUID) -> None:
 def inputs(tx: Transaction, turn_id: UUID) -> list[Inbound]:
     """The messages the turn answers, in order of arrival."""
     return tx.all(SQL["inputs"], Inbound, turn_id=turn_id)
-
-
-def said_before(tx: Transaction, session_id: UUID, number: int, most: int) -> list[Earlier]:
-    """Up to `most` messages of the turns before turn `number`, newest first."""
-    return tx.all(SQL["said_before"], Earlier, session_id=session_id, number=number, most=most)
 
 
 def steps(tx: Transaction, turn_id: UUID) -> list[StepRow]:
@@ -185,7 +179,7 @@ def insert_citations(tx: Transaction, citations: Sequence[Citation]) -> None:
 
 def finish_turn(
     tx: Transaction, lease: Lease, turn_id: UUID, *, state: str, degraded: bool, problem: str | None,
-    stage_ms: dict[str, Json], now: datetime,
+    stage_ms: dict[str, Json], called: Sequence[JsonObject], now: datetime,
 ) -> bool:  # fmt: skip
     """Close the turn, settle its inputs and let the session go; False when it was closed before.
 
@@ -194,7 +188,7 @@ def finish_turn(
     closed = tx.run(
         SQL["finish_turn"],
         session_id=lease.id, token=lease.token, turn_id=turn_id, state=state, degraded=degraded, problem=problem,
-        stage_ms=stage_ms, now=now, embed_by=now + GRACE,
+        stage_ms=stage_ms, called=jsonb([*called]) if called else None, now=now, embed_by=now + GRACE,
     )  # fmt: skip
     return closed > 0
 

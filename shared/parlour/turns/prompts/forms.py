@@ -117,7 +117,7 @@ def _field(key: str, value: Json, text: Callable[[Json], Json], whole: Callable[
 
 
 @functools.cache
-def _adapter(kind: type) -> "TypeAdapter[Any]":
+def _adapter(kind: Any) -> "TypeAdapter[Any]":
     from pydantic import TypeAdapter  # noqa: PLC0415 - heavy; the settings have it loaded by then
 
     return TypeAdapter(kind)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime
 from uuid import UUID
 
+from parlour.context import stubs
 from parlour.context.assemble import Assembled, Begun, begin
 from parlour.context.budget import Profile
 from parlour.context.calls import Round
@@ -29,6 +30,8 @@ class Prompting:
 
     standing  the session's as the turn began.
     begun     None until the first prompt is made.
+    writes    tools that change something: history keeps what they changed.
+    rounds    the turn's calls so far, and `steps` its prompts.
     """
 
     materials: Materials
@@ -36,12 +39,15 @@ class Prompting:
     moment: Moment
     standing: Standing
     begun: Begun | None = None
+    writes: frozenset[str] = frozenset()
     rounds: tuple[Round, ...] = ()
     steps: int = 0
 
-    def next(self, step: int, rounds: Sequence[Round]) -> Assembled:
-        """The prompt of `step`. PromptOverflow when it cannot be made to fit."""
+    def next(self, step: int, rounds: Sequence[Round], model: str) -> Assembled:
+        """The prompt of `step` for `model` (provider/model). PromptOverflow when it cannot be made to fit."""
+        self.moment = replace(self.moment, model=model)
         begun = self.begun or begin(self.materials, self.standing, self.profile, self.moment)
+        begun = replace(begun, moment=self.moment)
         self.begun, self.rounds, self.steps = begun, tuple(rounds), max(step, self.steps)
         return begun.step(step, rounds)
 
@@ -73,9 +79,15 @@ class Prompting:
 
         return keep
 
-    def over(self) -> Standing | None:
-        """What the session's next turn stands on, once this one is over; None when no model was asked."""
-        return self.begun.standing.after_turn(self.steps) if self.begun else None
+    def called(self) -> tuple[JsonObject, ...]:
+        """How the turn's calls enter history: each as it was asked, with one line for what came of it."""
+        return stubs.called(self.rounds, self.writes)
+
+    def end(self, tx: Transaction, session_id: UUID) -> None:
+        """The turn is over: keep what the session's next one stands on. Nothing where no model was asked."""
+        if self.begun:
+            over = self.begun.standing.after_turn(self.steps)
+            store.keep_standing(tx, session_id, split(over), anew=False, now=self.moment.at)
 
 
 def month_of(at: datetime) -> date:
@@ -115,8 +127,3 @@ def _made(rounds: tuple[Round, ...], assembled: Assembled) -> Made:
     own = tuple(one for one in ledger.segments if one.layer is Layer.CALLS or one.placement == "last")
     entries: tuple[Entry, ...] = tuple(one for one in ledger.entries if one.item.lot is Lot.CALLS)
     return Made(rounds, own, entries, ledger.marked, ledger.miss)
-
-
-def called_json(called: Sequence[JsonObject]) -> list[JsonObject]:
-    """Messages of history as a column keeps them."""
-    return [*called]
