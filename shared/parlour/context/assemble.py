@@ -46,6 +46,7 @@ class Begun:
     calls      tokens that are left for layer 12 and the repeated reminder.
     reminders  the pack's.
     standing   the session's, with this turn's cut and briefing.
+    causes     what had the briefing rendered anew, and may have changed what follows it; what is told is the first.
     """
 
     turn: int
@@ -55,7 +56,7 @@ class Begun:
     reminders: tuple[str, ...]
     standing: Standing
     moment: Moment
-    cause: Cause | None = None
+    causes: tuple[Cause, ...] = ()
 
     def step(self, number: int, rounds: Sequence[Round]) -> Assembled:
         """The prompt of step `number`, after these rounds of calls. PromptOverflow when not even one line of each
@@ -67,23 +68,27 @@ class Begun:
         prints = cache.prints(ordered)
         served = cache.compare(
             self.standing.prints, prints, asked=self.standing.asked, at=self.moment.at,
-            same_model=self.moment.model == self.standing.model, cause=self.cause,
+            same_model=self.moment.model == self.standing.model, causes=self.causes,
         )  # fmt: skip
         cached = [place for place in self.standing.marked if place <= served.blocks]
         marked = marks.choose(ordered, self.standing.pace, number, self.moment.model, cached)
-        ledger = Ledger((*self.entries, *_called(rounds, fitted)), ordered, marked, self.cause, served.miss)
+        ledger = Ledger(
+            (*self.entries, *_called(rounds, fitted)), ordered, marked, next(iter(self.causes), None), served.miss
+        )
         standing = self.standing.after_asking(self.moment.at, self.moment.model, prints, marked)
         return Assembled(render(ordered, marked), ledger, standing)
 
     def after(self, asked: Standing) -> "Begun":
         """The turn after one of its prompts was sent: the next is held against that one."""
-        return replace(self, standing=asked, cause=None)
+        return replace(self, standing=asked, causes=())
 
     def _fitted(self, meter: Meter, rounds: Sequence[Round], room: int) -> Fitted:
         """The rounds in their room; where not even the asking fits, the oldest as history would tell them."""
         fitted = calls.fit(meter, rounds, room)
         if fitted.segment.tokens > room:
             fitted = calls.fit(meter, stubs.shrunk(rounds), room)
+            oldest = [(number, call) for number, one in enumerate(rounds[:-1]) for call, _ in one.results]
+            fitted = replace(fitted, shortened=(*oldest, *(one for one in fitted.shortened if one not in oldest)))
         if fitted.segment.tokens > room:
             raise PromptOverflow("calls", fitted.segment.tokens, room)
         return fitted
@@ -120,7 +125,7 @@ def _begun(materials: Materials, standing: Standing, moment: Moment, filled: fil
     fixed = replace(standing, lead=filled.lead, pinned=filled.pinned)
     return Begun(
         materials.turn, filled.segments, filled.entries, filled.calls, tuple(materials.reminders), fixed, moment,
-        filled.cause,
+        filled.causes,
     )  # fmt: skip
 
 

@@ -138,6 +138,13 @@ class Purse:
         self.promised.clear()
 
 
+OVERFLOWS = (
+    Layer.TOOLS, Layer.TIERS, Layer.BRIEFING, Layer.SUMMARY, Layer.HEARTBEAT, Layer.REMINDER, Layer.MESSAGE, Layer.CALLS
+)  # fmt: skip
+"""The layers that PromptOverflow may name: those that do not give way, and the turn's calls once every result is down
+to a few words."""
+
+
 def after_required(profile: Profile, required: Mapping[Layer, int]) -> Purse:
     """The purse that remains after what may not be dropped; PromptOverflow names the largest layer when that does not
     fit."""

@@ -7,13 +7,16 @@ from datetime import datetime
 from typing import Literal
 
 from parlour.context import pins
-from parlour.context.pins import Cause
+from parlour.context.pins import CAUSES, Cause
 from parlour.context.segment import Layer, Segment
 from parlour.infra.jsonable import digest
 
 type Culprit = Cause | Literal["model", "refit", "unnamed"]
 """Why bytes that were cached were not the same: a cause of the briefing's, another model, results that had to be
 shortened between two steps, or nothing that anybody has named: a mistake of ours."""
+
+CULPRITS: tuple[str, ...] = (*(one for one in CAUSES if one != "first"), "model", "refit")
+"""Who may be to blame: before the first prompt there is nothing to lose, and nothing stays unnamed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +75,13 @@ def compare(
     asked: datetime | None,
     at: datetime,
     same_model: bool,
-    cause: Cause | None,
+    causes: Sequence[Cause],
 ) -> Served:
     """What the last prompt's cache serves of this one; nothing, and nothing lost, when there was none.
 
     before      the prints of the last prompt; after a turn is over only those that stay (`Standing.after_turn`).
     same_model  whether that prompt went to the same model: providers cache for each of their models.
-    cause       why the briefing was rendered anew since.
+    causes      why the briefing was rendered anew since, all of them that hold.
 
     A prompt that only grew is no miss: the last one is a beginning of it. Words that the user wrote then stand in the
     history now; their bytes are the same.
@@ -95,14 +98,23 @@ def compare(
     if same == len(before):
         return Served(same)
     lost = sum(one.tokens for one in before[same:])
-    return Served(same, Miss(before[same].layer, _blamed(before[same].layer, cause), lost))
+    return Served(same, Miss(before[same].layer, _blamed(before[same].layer, causes), lost))
 
 
-def _blamed(layer: Layer, cause: Cause | None) -> Culprit:
-    """Whatever had the briefing rendered anew is to blame for what follows it, too; before it stands what a pack
-    configures."""
-    if layer in {Layer.TOOLS, Layer.TIERS}:
-        return "config" if cause else "unnamed"
+_ABLE: dict[Layer, tuple[Cause, ...]] = {
+    Layer.TOOLS: ("config",),
+    Layer.TIERS: ("config",),
+    Layer.SUMMARY: ("cut", "forget", "classification", "budget"),
+    Layer.HISTORY: ("cut", "forget", "classification"),
+    Layer.MESSAGE: ("cut", "forget", "classification"),
+}
+"""The causes that change a layer's bytes; any of them changes the briefing's. The words of the last turn's message are
+history's by now."""
+
+
+def _blamed(layer: Layer, causes: Sequence[Cause]) -> Culprit:
+    """The first of the causes that has to do with the layer; bytes that changed for no such cause changed unnamed."""
     if layer is Layer.CALLS:
         return "refit"
-    return cause or "unnamed"
+    able = _ABLE.get(layer, causes)
+    return next((one for one in causes if one in able), "unnamed")

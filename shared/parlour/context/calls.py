@@ -49,7 +49,7 @@ def _fit(meter: Meter, texts: dict[_Key, str], allowance: int) -> dict[_Key, str
     fitted = dict(texts)
     for key in sorted(sizes, key=lambda one: (-sizes[one], one)):
         over = sum(sizes.values()) - allowance
-        if over <= 0:
+        if over <= 0 or sizes[key] <= _LEAST:
             break
         fitted[key] = _shortened(meter, texts[key], max(_LEAST, sizes[key] - over))
         sizes[key] = _size(meter, fitted[key])

@@ -1,11 +1,11 @@
 """Which items of a layer get in: the best first, whole, as long as they fit; every other one with its reason. Pure."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from parlour.context.ledger import Entry, Reason
-from parlour.context.segment import Item
+from parlour.context.segment import Item, Source
 from parlour.context.tokens import Meter
 
 LEAST_SCORE = 0.05
@@ -18,7 +18,9 @@ _COVERED = 0.8
 """A text is covered by the Pulse when this much of its telling words stand there."""
 
 _RUN = 4
-_WORD = re.compile(r"\w+")
+_WORD = re.compile(r"[^\s!-/:-@\[-^`{-~\u00a0-\u00bf\u0964\u0965\u2000-\u206f\u3000-\u303f]+")
+"""What stands between spaces and punctuation: vowel signs of Indian scripts are no letters to `\\w`, emoji no words."""
+
 _TELLING_FROM = 4
 
 
@@ -31,14 +33,17 @@ class Chosen:
     tokens: int
 
 
-def best(meter: Meter, items: Sequence[Item], room: int, most: int, *, between: int = 0) -> Chosen:
+def best(
+    meter: Meter, items: Sequence[Item], room: int, most: int, *, between: int = 0, last: Collection[Item] = ()
+) -> Chosen:
     """The items with the highest scores that fit `room` tokens, each taking `between` more for its separator.
 
-    `most` is what they could have if nothing else were in the prompt: an item beyond that is too large for good. One
-    that does not fit is taken in fewer words where it has such; smaller ones after it may still fit.
+    Those in `last` come after all others, whatever their scores. `most` is what they could have if nothing else were in
+    the prompt: an item beyond that is too large for good. One that does not fit is taken in fewer words where it has
+    such; smaller ones after it may still fit.
     """
     left, entries = room, []
-    for item in sorted(items, key=lambda one: -one.score):
+    for item in sorted(items, key=lambda one: (one in last, -one.score)):
         entry = _taken(meter, item, left, most, between)
         entries.append(entry)
         left -= entry.tokens + between if entry.reason is None else 0
@@ -59,14 +64,17 @@ def worth(meter: Meter, items: Sequence[Item], least: float = LEAST_SCORE) -> tu
     return [one for one in items if one.score >= least], weak
 
 
-def distinct(meter: Meter, items: Sequence[Item], told: Sequence[str] = ()) -> tuple[list[Item], list[Entry]]:
-    """Items that say something else than those with higher scores and than what is `told` already."""
+def distinct(
+    meter: Meter, items: Sequence[Item], told: Sequence[str] = (), sources: Collection[Source] = ()
+) -> tuple[list[Item], list[Entry]]:
+    """Items that say something else than those with higher scores and than what is `told` already, and that come from
+    none of the `sources` that are told word for word."""
     kept: list[Item] = []
     twice: list[Entry] = []
     runs = [_runs(text) for text in told]
     for item in sorted(items, key=lambda one: -one.score):
         own = _runs(item.text)
-        if any(_overlap(own, other) >= _SAME for other in runs):
+        if item.source in sources or any(_overlap(own, other) >= _SAME for other in runs):
             twice.append(Entry(item, meter.count(item.text), "duplicate"))
         else:
             kept.append(item)
@@ -74,23 +82,23 @@ def distinct(meter: Meter, items: Sequence[Item], told: Sequence[str] = ()) -> t
     return kept, twice
 
 
-def covered_last(items: Sequence[Item], pulse: str) -> tuple[list[Item], set[Item]]:
-    """The items with those that the Pulse covers after all others, and which those are: last, not lost."""
-    if not pulse:
-        return list(items), set()
+def covered(items: Sequence[Item], pulse: str) -> frozenset[Item]:
+    """The items that the Pulse speaks for: they come after all others, last but not lost."""
     words = _telling(pulse)
-    covered = {one for one in items if (own := _telling(one.text)) and len(own & words) / len(own) >= _COVERED}
-    lowest = min((one.score for one in items), default=0.0)
-    moved = [replace(one, score=lowest - 1 + one.score / 10) if one in covered else one for one in items]
-    return moved, {new for old, new in zip(items, moved, strict=True) if old in covered}
+    return frozenset(one for one in items if (own := _telling(one.text)) and len(own & words) / len(own) >= _COVERED)
 
 
-def because_covered(entries: Sequence[Entry], covered: set[Item]) -> tuple[Entry, ...]:
+def because_covered(entries: Sequence[Entry], covered: Collection[Item]) -> tuple[Entry, ...]:
     """Entries whose item had no room because the Pulse speaks for it say so."""
     reason: Reason = "covered_by_pulse"
     return tuple(
         replace(one, reason=reason) if one.reason == "over_budget" and one.item in covered else one for one in entries
     )
+
+
+def words_in(text: str) -> list[str]:
+    """The words of a text in any script that writes spaces; of one that writes none, what stands between points."""
+    return _WORD.findall(text)
 
 
 def _taken(meter: Meter, item: Item, left: int, most: int, between: int) -> Entry:
@@ -105,7 +113,7 @@ def _taken(meter: Meter, item: Item, left: int, most: int, between: int) -> Entr
 
 
 def _runs(text: str) -> frozenset[tuple[str, ...]]:
-    plain = [word.lower() for word in _WORD.findall(text)]
+    plain = [word.lower() for word in words_in(text)]
     if len(plain) < _RUN:
         return frozenset([tuple(plain)]) if plain else frozenset()
     return frozenset(tuple(plain[place : place + _RUN]) for place in range(len(plain) - _RUN + 1))
@@ -117,4 +125,4 @@ def _overlap(one: frozenset[tuple[str, ...]], other: frozenset[tuple[str, ...]])
 
 
 def _telling(text: str) -> set[str]:
-    return {word.lower() for word in _WORD.findall(text) if len(word) >= _TELLING_FROM or word.isdigit()}
+    return {word.lower() for word in words_in(text) if len(word) >= _TELLING_FROM or word.isdigit()}

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, replace
 
 from parlour.context import briefing, history, opening, pins, tail
 from parlour.context.budget import Profile, Purse, after_required, in_proportion
-from parlour.context.choose import Chosen, because_covered, best, covered_last, distinct, seen, worth
-from parlour.context.history import Lead, PastTurn, Told
+from parlour.context.choose import Chosen, because_covered, best, covered, distinct, seen, worth
+from parlour.context.history import Lead, Message, PastTurn, Told
 from parlour.context.ledger import Entry
 from parlour.context.materials import Materials, Moment
 from parlour.context.pins import Cause, Now, Pinned
@@ -21,8 +21,6 @@ _RANKED = (Lot.RECALL, Lot.OTHER_SESSIONS, Lot.EPISODES)
 
 _IN_TAIL = (*_RANKED, Lot.FACTS, Lot.DELTAS, Lot.STATE)
 _TAIL_LAYERS = (Layer.RECALL, Layer.MEMORY, Layer.DELTAS, Layer.STATE)
-_COUNTED = 20
-"""Tokens kept for a line that counts what is left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +30,17 @@ class Plan:
     lead   what stands for the turns that history does not tell.
     cut    turns that were cut in an attempt before this one.
     tight  the briefing holds itself to its floor, so that the history need not be cut for its sake.
+    lost   a long text that the talk was about: there is no room for it any more.
     """
 
     lead: Lead
     cut: tuple[PastTurn, ...] = ()
     tight: bool = False
+    lost: Item | None = None
 
     def without_pasted(self) -> "Plan":
         """The plan without the long text that the talk is about: there is no room for it."""
-        return replace(self, lead=replace(self.lead, pasted=None))
+        return replace(self, lead=replace(self.lead, pasted=None), lost=self.lead.pasted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,22 +55,27 @@ class Filled:
     calls: int
     lead: Lead
     pinned: Pinned
-    cause: Cause | None
+    causes: tuple[Cause, ...]
     next_plan: Plan | None
 
 
 @dataclass(slots=True)
 class _Filling:
-    """A budget being spent: the purse, and what was put in or left out so far."""
+    """A budget being spent: the purse, and what was put in or left out so far.
+
+    told    messages that stand in the prompt word for word.
+    counts  there is room for a line that counts the changes that are left out.
+    """
 
     meter: Meter
     profile: Profile
     purse: Purse
     items: Sequence[Item]
     pulse: str
-    told: Sequence[str]
+    told: Sequence[Message]
     entries: list[Entry] = field(default_factory=list)
     chosen: list[Item] = field(default_factory=list)
+    counts: bool = False
 
     def pick(self, lot: Lot, cap: int) -> None:
         """The best items of a lot, in what its layer may still take of `cap`."""
@@ -79,11 +84,13 @@ class _Filling:
             return
         layer = lot.layer
         frame = 0 if self.purse.taken.get(layer) else tail.frame(self.meter, layer)
-        counted = _COUNTED if lot is Lot.DELTAS else 0
-        picked = self._best(lot, mine, self.purse.offer(layer, cap) - frame - counted, cap - frame)
+        counted = tail.counted(self.meter, len(mine)) if lot is Lot.DELTAS else 0
+        offer = self.purse.offer(layer, cap)
+        picked = self._best(lot, mine, offer - frame - counted, cap - frame - counted)
         self.entries += picked.entries
-        if picked.items:
-            self.chosen += picked.items
+        self.chosen += picked.items
+        self.counts = self.counts or 0 < counted <= offer - frame
+        if picked.items or (counted and self.counts):
             self.purse.take(layer, picked.tokens + frame + counted)
 
     def refill(self, lot: Lot) -> None:
@@ -104,10 +111,11 @@ class _Filling:
         if lot not in _RANKED:
             return best(self.meter, items, room, most, between=between)
         helpful, weak = worth(self.meter, items)
-        fresh, twice = distinct(self.meter, helpful, self.told)
-        ranked, covered = covered_last(fresh, self.pulse)
-        picked = best(self.meter, ranked, room, most, between=between)
-        return replace(picked, entries=(*because_covered(picked.entries, covered), *twice, *weak))
+        told = [one.text for one in (*self.told, *self.chosen)]
+        fresh, twice = distinct(self.meter, helpful, told, {one.source for one in self.told})
+        last = covered(fresh, self.pulse)
+        picked = best(self.meter, fresh, room, most, between=between, last=last)
+        return replace(picked, entries=(*because_covered(picked.entries, last), *twice, *weak))
 
 
 def fill(materials: Materials, standing: Standing, profile: Profile, moment: Moment, plan: Plan) -> Filled:
@@ -116,29 +124,30 @@ def fill(materials: Materials, standing: Standing, profile: Profile, moment: Mom
     about, hidden = seen(materials.briefing, moment.clearance)
     shown, unseen = seen(materials.tail, moment.clearance)
     fixed = (*opening.config(meter, materials), *opening.moment(meter, materials))
-    said = opening.spoken(meter, materials)
+    said = (*opening.floating(meter, materials), *opening.spoken(meter, materials))
     required = _required(meter, materials, plan, fixed, said)
-    cause, purse = _briefing_due(meter, materials, standing, profile, moment, plan, required, about)
-    items = [] if cause is None else [Lot.DELTAS]
+    changes = [one for one in shown if one.lot is Lot.DELTAS]
+    causes, purse = _briefing_due(meter, materials, standing, profile, moment, plan, required, about, changes)
+    anew = [Entry(one, meter.count(one.text), "duplicate") for one in changes] if causes else []
     filling = _Filling(
-        meter, profile, purse, [_clean(one) for one in shown if one.lot not in items],
-        "\n".join(one.text for one in about if one.lot is Lot.PULSE), _texts(materials.past),
-        [*hidden, *unseen, *opening.entries(meter, materials)],
+        meter, profile, purse, [_clean(one) for one in shown if not causes or one.lot is not Lot.DELTAS],
+        "\n".join(one.text for one in about if one.lot is Lot.PULSE), _verbatim(materials, plan),
+        [*hidden, *unseen, *anew, *opening.entries(meter, materials)],
     )  # fmt: skip
-    pinned = _pinned(filling, materials, standing, moment, plan, cause, about)
-    message = _message(filling, materials, said)
+    pinned = _pinned(filling, materials, standing, moment, plan, causes, about)
+    message = _message(filling, materials)
     told, calls = _spend(filling, materials, plan)
-    segments = (*fixed, pinned.segment, *history.segments(meter, told), *_tail(filling), *message)
+    segments = (*fixed, pinned.segment, *history.segments(meter, told), *_tail(filling), message)
     kept = calls + filling.purse.left + opening.repeated(meter, materials)
     entries = (*filling.entries, *_told(meter, plan, told))
-    return Filled(segments, entries, kept, told.lead, pinned, cause, _next(filling, plan, told))
+    return Filled(segments, entries, kept, told.lead, pinned, causes, _next(filling, plan, told))
 
 
 def _required(
     meter: Meter, materials: Materials, plan: Plan, fixed: Sequence[Segment], said: Sequence[Block]
 ) -> dict[Layer, int]:
     """The tokens of everything that is in whatever happens, but the briefing."""
-    notes = sum(opening.refused(meter, one, 99_999, 99_999).tokens for one in materials.attachments)
+    notes = sum(history.refused(meter, one).tokens for one in materials.attachments)
     tokens = {segment.layer: segment.tokens for segment in fixed}
     tokens[Layer.SUMMARY] = history.lead_size(meter, plan.lead)
     tokens[Layer.MESSAGE] = sum(block.tokens for block in said) + notes
@@ -148,34 +157,35 @@ def _required(
 
 def _briefing_due(
     meter: Meter, materials: Materials, standing: Standing, profile: Profile, moment: Moment, plan: Plan,
-    required: dict[Layer, int], about: Sequence[Item],
-) -> tuple[Cause | None, Purse]:  # fmt: skip
-    """Why the briefing is rendered anew, None when the pinned one stays; and the purse once it is paid for."""
-    changes = sum(meter.count(one.text) for one in materials.tail if one.lot is Lot.DELTAS)
+    required: dict[Layer, int], about: Sequence[Item], changes: Sequence[Item],
+) -> tuple[tuple[Cause, ...], Purse]:  # fmt: skip
+    """Why the briefing is rendered anew, nothing when the pinned one stays; and the purse once it is paid for."""
     now = Now(
         moment.at, materials.about, moment.versions, moment.clearance, standing.asked, bool(plan.cut),
-        moment.reclassified, moment.forgotten, changes,
+        moment.reclassified, moment.forgotten, sum(meter.count(one.text) for one in changes),
     )  # fmt: skip
-    cause = pins.cause(standing.pinned, now) or ("budget" if plan.tight else None)
-    if cause is None and standing.pinned is not None:
-        try:
-            purse = after_required(profile, {**required, Layer.BRIEFING: standing.pinned.segment.tokens})
-        except PromptOverflow:
-            cause = "budget"
-        else:
-            if not purse.is_short:
-                return None, purse
-            cause = "budget"
+    causes = pins.causes(standing.pinned, now) or (("budget",) if plan.tight or plan.lost else ())
     needed = briefing.needed(meter, materials.about, about)
-    return cause, in_proportion(after_required(profile, {**required, Layer.BRIEFING: needed}))
+    pinned = standing.pinned.segment.tokens if standing.pinned else needed
+    if not causes:
+        try:
+            purse = after_required(profile, {**required, Layer.BRIEFING: pinned})
+        except PromptOverflow:
+            if needed >= pinned:
+                raise
+        else:
+            if needed >= pinned or not purse.is_short:
+                return (), in_proportion(purse)
+    purse = after_required(profile, {**required, Layer.BRIEFING: needed})
+    return causes or ("budget",), in_proportion(purse)
 
 
 def _pinned(
-    filling: _Filling, materials: Materials, standing: Standing, moment: Moment, plan: Plan, cause: Cause | None,
-    about: Sequence[Item],
+    filling: _Filling, materials: Materials, standing: Standing, moment: Moment, plan: Plan,
+    causes: Sequence[Cause], about: Sequence[Item],
 ) -> Pinned:  # fmt: skip
     """The briefing: the pinned one, or a new one with as much around the record as there is room for."""
-    if cause is None and standing.pinned is not None:
+    if not causes and standing.pinned is not None:
         return standing.pinned
     share, ample = filling.profile.share(Layer.BRIEFING), filling.profile.share(Layer.HISTORY)
     room = filling.purse.offer(Layer.BRIEFING, share.floor if plan.tight else share.cap)
@@ -188,23 +198,23 @@ def _pinned(
     return Pinned(built.segment, sources, materials.about, moment.versions, moment.clearance, moment.at)
 
 
-def _message(filling: _Filling, materials: Materials, said: Sequence[Block]) -> list[Segment]:
-    """Layer 11: the user's words, and what was sent with them as far as it fits; what does not is refused by name.
+def _message(filling: _Filling, materials: Materials) -> Segment:
+    """Layer 11: the user's words after what was sent with them, as far as it fits; what does not is refused by name.
 
-    The words stay as they are in the next turn's history, so that the cache may keep them: unless something that will
-    not be there stands before them.
+    All of it stays as it is in the next turn's history, so that the cache may keep it: unless something that will not
+    be there stands before it.
     """
-    sent = []
+    blocks = list(opening.floating(filling.meter, materials))
     for item in materials.attachments:
-        block = opening.attachment(filling.meter, item)
+        block = history.attachment(filling.meter, item)
         room = filling.purse.offer(Layer.MESSAGE, filling.profile.total)
         fits = block.tokens <= room
         if fits:
             filling.purse.take(Layer.MESSAGE, block.tokens)
-        sent.append(block if fits else opening.refused(filling.meter, item, block.tokens, room))
+        blocks.append(block if fits else history.refused(filling.meter, item))
         filling.entries.append(Entry(item, block.tokens, None if fits else "too_large"))
-    words = Segment(Layer.MESSAGE, "turn" if materials.floating else "append_only", "opening", tuple(said))
-    return [words, *([Segment(Layer.MESSAGE, "turn", "opening", tuple(sent))] if sent else [])]
+    blocks += opening.spoken(filling.meter, materials)
+    return Segment(Layer.MESSAGE, "turn" if materials.floating else "append_only", "opening", tuple(blocks))
 
 
 def _spend(filling: _Filling, materials: Materials, plan: Plan) -> tuple[Told, int]:
@@ -216,7 +226,8 @@ def _spend(filling: _Filling, materials: Materials, plan: Plan) -> tuple[Told, i
             calls = filling.purse.offer(Layer.CALLS, cap)
             filling.purse.take(Layer.CALLS, calls)
         elif lot is Lot.HISTORY:
-            told = history.tell(filling.meter, plan.lead, materials.past, filling.purse.offer(Layer.HISTORY, cap))
+            room = filling.purse.offer(Layer.HISTORY, cap)
+            told = history.tell(filling.meter, plan.lead, materials.past, room, materials.words)
             filling.purse.take(Layer.HISTORY, history.size(filling.meter, told.turns))
         elif lot in _IN_TAIL:
             filling.pick(lot, cap)
@@ -230,8 +241,8 @@ def _tail(filling: _Filling) -> list[Segment]:
     """Layers 5 to 8, each in the order in which its candidates were given."""
     place = {item.source: number for number, item in enumerate(filling.items)}
     ordered = sorted(filling.chosen, key=lambda one: place.get(one.source, 0))
-    out = sum(1 for one in filling.entries if one.item.lot is Lot.DELTAS and one.reason == "over_budget")
-    more = [f"(and {out} earlier changes)"] if out else []
+    out = sum(one.item.lot is Lot.DELTAS and one.reason in {"over_budget", "too_large"} for one in filling.entries)
+    more = [tail.more(out)] if out and filling.counts else []
     texts = {layer: [one.text for one in ordered if one.lot.layer is layer] for layer in _TAIL_LAYERS}
     texts[Layer.DELTAS] = [*more, *texts[Layer.DELTAS]]
     return [tail.segment(filling.meter, layer, said) for layer, said in texts.items()]
@@ -245,7 +256,8 @@ def _told(meter: Meter, plan: Plan, told: Told) -> list[Entry]:
         Item(Lot.SUMMARY, line, Source("sessions", "recap", number)) for number, line in enumerate(told.lead.recap)
     ]
     lead = [*recap, *([told.lead.pasted] if told.lead.pasted else [])]
-    return [*cut, *(Entry(one, meter.count(one.text)) for one in lead), *kept]
+    lost = [Entry(plan.lost, meter.count(plan.lost.text), "over_budget")] if plan.lost else []
+    return [*cut, *(Entry(one, meter.count(one.text)) for one in lead), *lost, *kept]
 
 
 def _items(turn: PastTurn) -> list[Item]:
@@ -253,6 +265,7 @@ def _items(turn: PastTurn) -> list[Item]:
         Item(Lot.HISTORY, canonical(one), Source("turns", turn.id, place)) for place, one in enumerate(turn.called)
     ]
     return [
+        *(replace(one, lot=Lot.HISTORY, text=foreign(one.text)) for one in turn.attached),
         *(Item(Lot.HISTORY, foreign(one.text), one.source) for one in turn.asked),
         *called,
         *(Item(Lot.HISTORY, foreign(one.text), one.source) for one in turn.replied),
@@ -275,5 +288,7 @@ def _clean(item: Item) -> Item:
     return replace(item, text=foreign(item.text), shorter=tuple(map(foreign, item.shorter)))
 
 
-def _texts(past: Sequence[PastTurn]) -> list[str]:
-    return [one.text for turn in past for one in (*turn.asked, *turn.replied)]
+def _verbatim(materials: Materials, plan: Plan) -> list[Message]:
+    """What is said word for word: nothing of it is recalled besides."""
+    kept = [turn for turn in materials.past if turn.number >= plan.lead.since]
+    return [*materials.words, *(one for turn in kept for one in (*turn.asked, *turn.replied))]

@@ -5,10 +5,11 @@ newest 10 messages (fewer where they do not fit), so that the next ones find roo
 for a while. What a cut takes away goes into the recap, line by line, and a long text that the talk is about stays.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from parlour.context import recap
+from parlour.context.choose import words_in
 from parlour.context.segment import (
     Block,
     Item,
@@ -35,18 +36,16 @@ _LEFT_TO_GROW = 0.6
 RECAP_TOKENS = 500
 """A recap takes this much at most (design section 7, layer 3)."""
 
-_LINE_WORDS = 28
-"""Words that a message is recapped with."""
-
 PASTED_TOKENS = 400
 """A message from this length on may be a pasted document."""
 
 _ABOUT = 0.25
 """The share of the newest messages' telling words that a pasted text must hold for the talk to be about it."""
 
-_SILENT = "(nothing that can be read)"
+_TELLING_FROM = 6
+"""Letters from which on a word tells what is talked about; the words that every talk has are shorter, figures aside."""
 
-_TELLING = re.compile(r"\w{4,}")
+_SILENT = "(nothing that can be read)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +58,12 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class PastTurn:
-    """A turn that is over, as it enters history: what the user wrote, what was called with one line for each result,
-    and the reply. Empty where there was none.
+    """A turn that is over, as it enters history: what the user wrote and sent, what was called with one line for each
+    result, and the reply. Empty where there was none.
 
-    id      of its row.
-    called  whole messages of the API (role and content), as `stubs.called` made them.
+    id        of its row.
+    called    whole messages of the API (role and content), as `stubs.called` made them.
+    attached  what was sent with it; without text what was refused then.
     """
 
     number: int
@@ -71,6 +71,7 @@ class PastTurn:
     asked: tuple[Message, ...]
     called: tuple[JsonObject, ...] = ()
     replied: tuple[Message, ...] = ()
+    attached: tuple[Item, ...] = ()
 
     @property
     def messages(self) -> int:
@@ -101,15 +102,18 @@ class Told:
     cut: tuple[PastTurn, ...] = ()
 
 
-def tell(meter: Meter, lead: Lead, turns: Sequence[PastTurn], room: int) -> Told:
-    """What of the turns since the lead is told verbatim in `room` tokens, cutting where the rules say so."""
+def tell(meter: Meter, lead: Lead, turns: Sequence[PastTurn], room: int, now: Sequence[Message] = ()) -> Told:
+    """What of the turns since the lead is told verbatim in `room` tokens, cutting where the rules say so; `now` is what
+    the user says in this turn."""
     kept = tuple(turn for turn in turns if turn.number >= lead.since)
     if sum(turn.messages for turn in kept) <= MOST_MESSAGES and size(meter, kept) <= room:
         return Told(lead, kept)
-    stays = _newest(meter, kept, int(room * _LEFT_TO_GROW))
+    stays = _newest(meter, kept, room)
     cut = kept[: len(kept) - len(stays)]
+    if not cut:
+        return Told(lead, kept)
     since = stays[0].number if stays else kept[-1].number + 1
-    return Told(_led(meter, lead, since, cut, stays), stays, cut)
+    return Told(_led(meter, lead, since, cut, [*_texts(stays), *(one.text for one in now)]), stays, cut)
 
 
 def segments(meter: Meter, told: Told) -> tuple[Segment, ...]:
@@ -130,55 +134,85 @@ def lead_size(meter: Meter, lead: Lead) -> int:
     return sum(block.tokens for block in _lead_block(meter, lead))
 
 
+def said(meter: Meter, words_said: Sequence[Message], attached: Sequence[Item] = ()) -> tuple[Block, ...]:
+    """What a user wrote, as blocks. A turn begins with its user, even one who sent nothing that can be read: the API
+    wants it so."""
+    blocks = tuple(words(meter, foreign(one.text), role="user") for one in words_said if one.text.strip())
+    return blocks if blocks or attached else (words(meter, _SILENT, role="user"),)
+
+
+def attachment(meter: Meter, item: Item) -> Block:
+    """A file or an image that the user sent, as the model reads it; one without words was refused."""
+    if item.is_json:
+        return Block((item.text,), whole(meter, {"type": "image"}, "user").tokens, "user", is_json=True)
+    if not item.text:
+        return refused(meter, item)
+    return words(meter, *tagged("file", f"{foreign(item.title)}\n", foreign(item.text)), role="user")
+
+
+def refused(meter: Meter, item: Item) -> Block:
+    """What stands in the place of an attachment that is too large, now and later."""
+    return words(meter, f"[The user also sent {foreign(item.title)!r}, too large to read here.]", role="user")
+
+
 def _newest(meter: Meter, turns: Sequence[PastTurn], room: int) -> tuple[PastTurn, ...]:
-    kept: list[PastTurn] = []
-    for turn in reversed(turns):
+    """The newest turns that a cut leaves; the last one whatever it holds, as long as it fits at all."""
+    kept = turns[-1:] if size(meter, turns[-1:]) <= room else ()
+    for turn in reversed(turns[:-1] if kept else ()):
         longer = [turn, *kept]
-        if sum(one.messages for one in longer) > KEPT_MESSAGES or size(meter, longer) > room:
+        is_long = sum(one.messages for one in longer) > KEPT_MESSAGES
+        if is_long or size(meter, longer) > int(room * _LEFT_TO_GROW):
             break
         kept = longer
     return tuple(kept)
 
 
-def _led(meter: Meter, lead: Lead, since: int, cut: Sequence[PastTurn], stays: Sequence[PastTurn]) -> Lead:
+def _led(meter: Meter, lead: Lead, since: int, cut: Sequence[PastTurn], talk: Sequence[str]) -> Lead:
     lines = [*lead.recap, *(line for turn in cut for line in _recapped(turn))]
     lines = [foreign(line) for line in lines]
     kept = list(lines)
     while kept and sum(meter.count(line) for line in joined(kept, "\n")) > RECAP_TOKENS:
         kept.pop(0)
-    pasted = _pasted(meter, cut, stays) or _still(lead.pasted, stays)
+    pasted = _pasted(meter, cut, talk) or _still(lead.pasted, talk)
     return Lead(since, tuple(kept), lead.forgone + len(lines) - len(kept), pasted)
 
 
 def _recapped(turn: PastTurn) -> list[str]:
-    said = [f"- user: {_beginning(one.text)}" for one in turn.asked if one.text.strip()]
-    return [*said, *(f"- you: {_beginning(one.text)}" for one in turn.replied if one.text.strip())]
+    sent = [f"- user sent {' '.join(one.title.split())}" for one in turn.attached]
+    asked = [f"- user: {recap.line(one.text)}" for one in turn.asked if one.text.strip()]
+    return [*sent, *asked, *(f"- you: {recap.line(one.text)}" for one in turn.replied if one.text.strip())]
 
 
-def _beginning(text: str) -> str:
-    plain = text.split()
-    return " ".join(plain[:_LINE_WORDS]) + (" ..." if len(plain) > _LINE_WORDS else "")
-
-
-def _pasted(meter: Meter, cut: Sequence[PastTurn], stays: Sequence[PastTurn]) -> Item | None:
-    """The newest long text among what is cut that what stays is about."""
+def _pasted(meter: Meter, cut: Sequence[PastTurn], talk: Sequence[str]) -> Item | None:
+    """The newest long text among what is cut that the talk is about."""
     for turn in reversed(cut):
         for message in reversed(turn.asked):
-            if meter.count(message.text) >= PASTED_TOKENS and _is_about(stays, message.text):
+            if meter.count(message.text) >= PASTED_TOKENS and _is_about(talk, message.text):
                 return Item(Lot.PASTED, message.text, message.source, title="a text that the talk is about")
     return None
 
 
-def _still(pasted: Item | None, stays: Sequence[PastTurn]) -> Item | None:
-    return pasted if pasted and _is_about(stays, pasted.text) else None
+def _still(pasted: Item | None, talk: Sequence[str]) -> Item | None:
+    return pasted if pasted and _is_about(talk, pasted.text) else None
 
 
-def _is_about(stays: Sequence[PastTurn], text: str) -> bool:
-    said = {
-        word.lower() for turn in stays for one in (*turn.asked, *turn.replied) for word in _TELLING.findall(one.text)
+def _is_about(talk: Sequence[str], text: str) -> bool:
+    """Whether what was said since has enough of the text's own words. A talk that said nothing telling is still about
+    it."""
+    spoken = {word for one in talk for word in _telling(one)}
+    return not spoken or len(spoken & _telling(text)) / len(spoken) >= _ABOUT
+
+
+def _telling(text: str) -> set[str]:
+    return {
+        word.lower()
+        for word in words_in(text)
+        if len(word) >= _TELLING_FROM or any(letter.isdigit() for letter in word)
     }
-    held = {word.lower() for word in _TELLING.findall(text)}
-    return bool(said) and len(said & held) / len(said) >= _ABOUT
+
+
+def _texts(turns: Sequence[PastTurn]) -> list[str]:
+    return [one.text for turn in turns for one in (*turn.asked, *turn.replied)]
 
 
 def _lead_block(meter: Meter, lead: Lead) -> tuple[Block, ...]:
@@ -193,12 +227,10 @@ def _lead_block(meter: Meter, lead: Lead) -> tuple[Block, ...]:
 
 
 def _blocks(meter: Meter, turn: PastTurn) -> tuple[Block, ...]:
-    """A turn begins with its user, even one who sent nothing that can be read: the API wants it so."""
-    asked = [words(meter, foreign(one.text), role="user") for one in turn.asked if one.text.strip()]
-    asked = asked or [words(meter, _SILENT, role="user")]
+    attached = [attachment(meter, one) for one in turn.attached]
     called = [block for message in turn.called for block in _message_blocks(meter, message)]
     replied = [words(meter, foreign(one.text), role="assistant") for one in turn.replied if one.text.strip()]
-    return (*asked, *called, *replied)
+    return (*attached, *said(meter, turn.asked, turn.attached), *called, *replied)
 
 
 def _message_blocks(meter: Meter, message: JsonObject) -> list[Block]:

@@ -1,13 +1,13 @@
 """The record of a prompt: every candidate, in or out and why, and the prompt's bytes so that it can be built again."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from parlour.context.cache import Miss
 from parlour.context.pins import Cause
 from parlour.context.render import Prompt, render
-from parlour.context.segment import Block, Item, Layer, Lot, Segment
+from parlour.context.segment import Item, Layer, Segment
 from parlour.infra.errors import NotFound
 from parlour.infra.jsonable import digest
 
@@ -80,42 +80,18 @@ class Forgotten(NotFound):
         self.hashes = tuple(gone)
 
 
-def rebuild(segments: Sequence["Recorded"], marked: Sequence[int], blobs: Mapping[str, str]) -> Prompt:
-    """The prompt as it was sent, from what was recorded of it. Forgotten names the texts that are gone."""
-    missing = {one for segment in segments for block in segment.blocks for one in block.pieces if one not in blobs}
-    if missing:
+def rebuild(segments: Sequence[Segment], marked: Sequence[int], blobs: Mapping[str, str]) -> Prompt:
+    """The prompt as it was sent, from what was `recorded` of it. Forgotten names the texts that are gone."""
+    if missing := {piece for one in segments for block in one.blocks for piece in block.pieces} - blobs.keys():
         raise Forgotten(missing)
-    return render([segment.filled(blobs) for segment in segments], marked)
+    return render([_with_pieces(one, blobs.__getitem__) for one in segments], marked)
 
 
-@dataclass(frozen=True, slots=True)
-class Recorded:
-    """A segment whose blocks name their pieces by hash."""
-
-    outline: Segment
-
-    @property
-    def blocks(self) -> tuple[Block, ...]:
-        """The blocks, their pieces being hashes."""
-        return self.outline.blocks
-
-    def filled(self, blobs: Mapping[str, str]) -> Segment:
-        """The segment with its words."""
-        blocks = tuple(
-            Block(tuple(blobs[one] for one in block.pieces), block.tokens, block.role, block.is_json)
-            for block in self.outline.blocks
-        )
-        return Segment(self.outline.layer, self.outline.stability, self.outline.placement, blocks)
+def recorded(segment: Segment) -> Segment:
+    """A segment with the hashes of its pieces in the place of its pieces."""
+    return _with_pieces(segment, text_hash)
 
 
-def recorded(segment: Segment) -> Recorded:
-    """A segment with hashes in the place of its words."""
-    blocks = tuple(
-        Block(tuple(map(text_hash, block.pieces)), block.tokens, block.role, block.is_json) for block in segment.blocks
-    )
-    return Recorded(Segment(segment.layer, segment.stability, segment.placement, blocks))
-
-
-def in_lot(entries: Sequence[Entry], *lots: Lot) -> list[Entry]:
-    """The entries of some lots."""
-    return [entry for entry in entries if entry.item.lot in lots]
+def _with_pieces(segment: Segment, piece: Callable[[str], str]) -> Segment:
+    blocks = tuple(replace(block, pieces=tuple(map(piece, block.pieces))) for block in segment.blocks)
+    return replace(segment, blocks=blocks)

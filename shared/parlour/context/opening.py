@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from parlour.context import reminder, tail
+from parlour.context import history, reminder, tail
 from parlour.context.ledger import Entry
 from parlour.context.materials import Materials
 from parlour.context.segment import Block, Item, Layer, Lot, Segment, Source, foreign, joined, tagged, whole, words
@@ -12,9 +12,11 @@ from parlour.infra.jsonable import canonical
 
 def config(meter: Meter, materials: Materials) -> tuple[Segment, Segment]:
     """Layers 0 and 1."""
-    tools = tuple(whole(meter, tool) for tool in materials.tools)
-    tiers = words(meter, *joined([item.text for item in materials.tiers]))
-    return Segment(Layer.TOOLS, "config", "tools", tools), Segment(Layer.TIERS, "config", "system", (tiers,))
+    named = sorted(materials.tools, key=lambda tool: str(tool.get("name")))
+    tools = tuple(whole(meter, tool) for tool in named)
+    texts = [item.text for item in materials.tiers if item.text.strip()]
+    tiers = (words(meter, *joined(texts)),) if texts else ()
+    return Segment(Layer.TOOLS, "config", "tools", tools), Segment(Layer.TIERS, "config", "system", tiers)
 
 
 def moment(meter: Meter, materials: Materials) -> tuple[Segment, Segment]:
@@ -32,24 +34,15 @@ def repeated(meter: Meter, materials: Materials) -> int:
     return tail.segment(meter, Layer.REMINDER, said, "last").tokens
 
 
+def floating(meter: Meter, materials: Materials) -> tuple[Block, ...]:
+    """The agent's instructions where those float before what the user sends."""
+    given = tagged("instructions", materials.floating) if materials.floating.strip() else ()
+    return (words(meter, *given, role="user"),) if given else ()
+
+
 def spoken(meter: Meter, materials: Materials) -> tuple[Block, ...]:
-    """The user's words, after the agent's instructions where those float."""
-    floating = (words(meter, *tagged("instructions", materials.floating), role="user"),) if materials.floating else ()
-    said = tuple(words(meter, foreign(one.text), role="user") for one in materials.words if one.text.strip())
-    return (*floating, *said)
-
-
-def attachment(meter: Meter, item: Item) -> Block:
-    """A file or an image that the user sent now, as the model reads it."""
-    if item.text.startswith('{"source":'):
-        return Block((item.text,), whole(meter, {"type": "image"}, "user").tokens, "user", is_json=True)
-    return words(meter, *tagged("file", f"{foreign(item.title)}\n", foreign(item.text)), role="user")
-
-
-def refused(meter: Meter, item: Item, tokens: int, room: int) -> Block:
-    """What stands in the place of an attachment that is too large."""
-    why = f"too large to read here: {tokens} tokens where {room} are free"
-    return words(meter, f"[The user also sent {foreign(item.title)!r}, {why}. Say so.]", role="user")
+    """The user's words; a line in their place where the user sent nothing at all that can be read."""
+    return history.said(meter, materials.words, materials.attachments)
 
 
 def entries(meter: Meter, materials: Materials) -> list[Entry]:
@@ -61,7 +54,8 @@ def entries(meter: Meter, materials: Materials) -> list[Entry]:
         Item(Lot.HEARTBEAT, materials.heartbeat, Source("turns", str(materials.turn))),
         *_reminders(materials),
     ]
-    return [Entry(item, meter.count(item.text)) for item in [*tools, *materials.tiers, *said, *rest] if item.text]
+    required = [*tools, *materials.tiers, *said, *rest]
+    return [Entry(item, meter.count(item.text)) for item in required if item.text.strip()]
 
 
 def _reminders(materials: Materials) -> Sequence[Item]:

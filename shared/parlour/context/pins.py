@@ -77,11 +77,11 @@ def is_warm(last_asked: datetime | None, now: datetime) -> bool:
     return last_asked is not None and now - last_asked <= WARM_FOR
 
 
-def cause(pinned: Pinned | None, now: Now) -> Cause | None:
-    """Why the briefing is rendered anew; None when the pinned one stays."""
+def causes(pinned: Pinned | None, now: Now) -> tuple[Cause, ...]:
+    """Every reason why the briefing is rendered anew, the one that is told first; none when the pinned one stays."""
     if pinned is None:
-        return "first"
-    causes: list[tuple[Cause, bool]] = [
+        return ("first",)
+    known: list[tuple[Cause, bool]] = [
         ("focus", pinned.about != now.about),
         ("config", pinned.versions != now.versions),
         ("clearance", pinned.clearance != now.clearance),
@@ -92,4 +92,4 @@ def cause(pinned: Pinned | None, now: Now) -> Cause | None:
         ("age", now.at - pinned.at > _LONGEST),
         ("cold", not is_warm(now.last_asked, now.at)),
     ]
-    return next((name for name, holds in causes if holds), None)
+    return tuple(name for name, holds in known if holds)

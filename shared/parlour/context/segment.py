@@ -120,6 +120,7 @@ class Item:
     score     what decides inside its lot: higher comes first, oldest-first lots ignore it.
     level     its classification: above the reader's clearance it never gets in.
     title     what people call it, for the ledger; never part of a prompt.
+    is_json   its text is a whole content block (an image) as canonical JSON.
     """
 
     lot: Lot
@@ -129,6 +130,7 @@ class Item:
     score: float = 0.0
     level: int = 0
     title: str = ""
+    is_json: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,8 +170,8 @@ class Segment:
         return sum(block.tokens for block in self.blocks)
 
 
-_OUR_TAG = re.compile(r"<(/?)\s*parlour\s*:", re.IGNORECASE)
-"""Models read a tag in capitals or with a space in it as the same tag."""
+_OUR_TAG = re.compile(r"<\s*(/?)\s*parlour\s*(?::\s*)+", re.IGNORECASE)
+"""Models read a tag in capitals or with a space in it as the same tag; taken apart, none may be left."""
 
 
 def foreign(text: str) -> str:

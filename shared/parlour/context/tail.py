@@ -32,6 +32,16 @@ def frame(meter: Meter, layer: Layer) -> int:
     return words(meter, *tagged(name, lead), role="user").tokens
 
 
+def more(left_out: int) -> str:
+    """The line that counts the changes that are left out."""
+    return f"(and {left_out} earlier changes)"
+
+
+def counted(meter: Meter, most: int) -> int:
+    """The most that the line of `more` takes."""
+    return meter.count(more(most)) + between(meter)
+
+
 def between(meter: Meter) -> int:
     """What stands between two texts."""
     return meter.count("\n")
