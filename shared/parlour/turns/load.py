@@ -1,24 +1,21 @@
 """Everything a turn needs, read once when it begins: who, as whom, with what, and what was said."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
-from parlour.context import budget, heartbeat, tiers, tokens
+from parlour.context import budget, heartbeat, pins, tiers, tokens
 from parlour.context.calls import Round
-from parlour.context.history import Message
+from parlour.context.history import MOST_MESSAGES, Message
 from parlour.context.materials import Materials, Moment
+from parlour.context.pins import Now
 from parlour.context.segment import Item, Lot, Source
+from parlour.context.standing import Standing
 from parlour.infra.errors import NotFound
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
-from parlour.knowledge.documents import catalogue, tree
-from parlour.knowledge.records import entities
 from parlour.knowledge.records.linked import Focus, LinkCache, focus
-from parlour.knowledge.records.linked_text import briefings
-from parlour.knowledge.records.record import PROJECT
-from parlour.knowledge.tools.get_linked_entities import GET_LINKED_ENTITIES
 from parlour.principal import Principal
 from parlour.tenancy import bindings, people
 from parlour.tenancy.bindings import Persona
@@ -26,15 +23,12 @@ from parlour.tools import calls
 from parlour.tools.calls import OpenCall
 from parlour.tools.definition import Tool
 from parlour.tools.registry import load_tools
-from parlour.turns import polite, store
+from parlour.turns import briefed, polite, store
 from parlour.turns.journal import Call, Journal, Step
 from parlour.turns.past import past_turns
 from parlour.turns.prompts import store as prompts
 from parlour.turns.prompts.prompting import Prompting, resumed, standing_of
 from parlour.turns.records import Inbound, Lease, OpenTurn
-
-_TREE_TOKENS = (800, 300)
-"""What a project's tree of documents may take of its briefing, and what where there is less room."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,13 +110,14 @@ class _Reading:
         pinned = standing.pinned
         gone = prompts.out_of_sight(self.tx, pinned.sources, self.principal.clearance) if pinned else 0
         moment = Moment(self.turn.frozen_at, self.principal.clearance, "", self._versions(), reclassified=gone > 0)
-        return Prompting(
-            self._materials(standing.lead.since), self._profile(), moment, standing, writes=self._writes()
-        )  # fmt: skip
+        return Prompting(self._materials(standing, moment), self._profile(), moment, standing, writes=self._writes())
 
-    def _materials(self, since: int) -> Materials:
+    def _materials(self, standing: Standing, moment: Moment) -> Materials:
         persona, user = self.persona, people.user(self.tx, self.lease.user_id)
-        return Materials(
+        past = past_turns(self.tx, self.lease.id, since=standing.lead.since, before=self.turn.number)
+        rendered = standing.pinned.at if standing.pinned else None
+        changed = briefed.since(self.principal, self.tx, self.about, rendered)
+        materials = Materials(
             turn=self.turn.number,
             tools=tuple(tool.to_model() for tool in self.tools),
             tiers=_tiers(persona),
@@ -134,9 +129,12 @@ class _Reading:
                 Message(text, Source("messages", str(one.id))) for one in self.inputs if (text := polite.as_read(one))
             ],
             about=self.about.linked.handle if self.about else "",
-            briefing=_briefing(self.tx, self.principal, self.about, persona, self.tools) if self.about else (),
-            past=past_turns(self.tx, self.lease.id, since=since, before=self.turn.number),
+            past=past,
+            tail=changed,
         )  # fmt: skip
+        due = _is_due(materials, standing, moment)
+        about = briefed.candidates(self.principal, self.tx, self.about, persona, self.tools, whole=due)
+        return replace(materials, briefing=about)
 
     def _writes(self) -> frozenset[str]:
         return frozenset(tool.name for tool in self.tools if tool.writes)
@@ -149,6 +147,16 @@ class _Reading:
         return {**self.persona.versions, "tools": [tool.name for tool in self.tools]}
 
 
+def _is_due(materials: Materials, standing: Standing, moment: Moment) -> bool:
+    """Whether the briefing will be rendered anew, as far as can be told before the budget is spent."""
+    now = Now(
+        moment.at, materials.about, moment.versions, moment.clearance, standing.asked,
+        sum(turn.messages for turn in materials.past) > MOST_MESSAGES, moment.reclassified, moment.forgotten,
+        sum(tokens.count(one.text) for one in materials.tail if one.lot is Lot.DELTAS),
+    )  # fmt: skip
+    return bool(pins.causes(standing.pinned, now))
+
+
 def _tiers(persona: Persona) -> list[Item]:
     """Layer 1, a section for each tier."""
     parts = tiers.parts(persona.human, persona.team, persona.agent)
@@ -158,9 +166,7 @@ def _tiers(persona: Persona) -> list[Item]:
         (Lot.TEAM, Source("teams", str(team.id), team.version), team.display_name),
         (Lot.AGENT, Source("agents", str(agent.id), agent.version), agent.display_name),
     )
-    return [
-        Item(lot, text, source, title=name) for text, (lot, source, name) in zip(parts, rows, strict=True) if text
-    ]
+    return [Item(lot, text, source, title=name) for text, (lot, source, name) in zip(parts, rows, strict=True) if text]
 
 
 def _asked(materials: Materials) -> list[str]:
@@ -175,33 +181,6 @@ def _about(
     if lease.entity_id is None:
         return None
     return focus(principal, tx, lease.entity_id, team_id=persona.team.id, cache=links, now=now)
-
-
-def _briefing(
-    tx: Transaction, principal: Principal, about: Focus, persona: Persona, listed: Sequence[Tool]
-) -> list[Item]:
-    """Candidates for what the conversation begins with."""
-    more = any(tool.name == GET_LINKED_ENTITIES.name for tool in listed)
-    record = Source("entities", str(about.id))
-    items = [Item(Lot.RECORD, about.text, record, title=about.linked.handle)]
-    if texts := list(briefings(about.linked, hint=more)):
-        items.append(
-            Item(Lot.LINKED, texts[0], Source("edges", str(about.id)), tuple(texts[1:]), title="linked records")
-        )
-    if outlines := _documents(tx, principal, about, persona):
-        source = Source("documents", str(about.id))
-        items.append(Item(Lot.TREE, outlines[0], source, tuple(outlines[1:]), title="documents"))
-    return items
-
-
-def _documents(tx: Transaction, principal: Principal, about: Focus, persona: Persona) -> list[str]:
-    """The tree of documents of a project, and again shorter; nothing of any other kind of record."""
-    if not about.linked.handle.startswith(f"{PROJECT}/"):
-        return []
-    home = entities.read(principal, tx, about.id)
-    lines = catalogue.tree_of(principal, tx, home, persona.team.id).lines()
-    outlines = [tree.outline(lines, most, tokens.count) for most in _TREE_TOKENS]
-    return [text for text in dict.fromkeys(outlines) if text]
 
 
 def _worth_sending(blocks: tuple[JsonObject, ...]) -> tuple[JsonObject, ...]:

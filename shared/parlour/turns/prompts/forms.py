@@ -6,9 +6,9 @@ gone from all of them.
 
 import functools
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from parlour.context.assemble import Begun
 from parlour.context.budget import Profile
@@ -16,7 +16,7 @@ from parlour.context.cache import Miss
 from parlour.context.calls import Round
 from parlour.context.ledger import Entry, Forgotten, text_hash
 from parlour.context.materials import Materials
-from parlour.context.segment import Layer, Segment
+from parlour.context.segment import Segment
 from parlour.context.standing import Standing
 from parlour.infra.jsonable import Json, JsonObject, canonical
 
@@ -49,19 +49,19 @@ class Made:
     rounds: tuple[Round, ...]
     segments: tuple[Segment, ...]
     entries: tuple[Entry, ...]
-    marked: tuple[Layer, ...]
+    marked: tuple[int, ...]
     miss: Miss | None = None
 
 
 def to_json(value: object) -> JsonObject:
     """A part as JSON."""
-    found: JsonObject = _adapter(type(value)).dump_python(value, mode="json", exclude_defaults=True)
+    found: JsonObject = _adapter(cast("Hashable", type(value))).dump_python(value, mode="json", exclude_defaults=True)
     return found
 
 
 def from_json[T](kind: type[T], given: JsonObject) -> T:
     """A part back from its JSON."""
-    found: T = _adapter(kind).validate_python(given)
+    found: T = _adapter(cast("Hashable", kind)).validate_python(given)
     return found
 
 
@@ -117,7 +117,7 @@ def _field(key: str, value: Json, text: Callable[[Json], Json], whole: Callable[
 
 
 @functools.cache
-def _adapter(kind: Any) -> "TypeAdapter[Any]":
+def _adapter(kind: Hashable) -> "TypeAdapter[Any]":
     from pydantic import TypeAdapter  # noqa: PLC0415 - heavy; the settings have it loaded by then
 
-    return TypeAdapter(kind)
+    return TypeAdapter(cast("type[Any]", kind))

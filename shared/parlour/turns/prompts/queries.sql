@@ -79,12 +79,15 @@ ON CONFLICT (tenant_id, model, script) DO UPDATE
 -- name: sources_out_of_sight
 -- How many of a pinned briefing's sources the reader may not see any more, or are gone.
 SELECT count(*)
-  FROM unnest(%(tables)s::text[], %(ids)s::uuid[]) AS one (of, id)
+  FROM unnest(%(tables)s::text[], %(ids)s::text[]) AS one (of, id)
  WHERE NOT CASE one.of
-       WHEN 'entities' THEN EXISTS (SELECT FROM entities e WHERE e.id = one.id AND e.deleted_at IS NULL
+       WHEN 'entities' THEN EXISTS (SELECT FROM entities e WHERE e.id = one.id::uuid AND e.deleted_at IS NULL
                                                              AND e.classification <= %(clearance)s)
-       WHEN 'context_rows' THEN EXISTS (SELECT FROM context_rows r WHERE r.id = one.id
+       WHEN 'handles' THEN EXISTS (SELECT FROM entities e JOIN entity_types t ON t.id = e.type_id
+                                    WHERE t.key = split_part(one.id, '/', 1)
+                                      AND e.key = substr(one.id, strpos(one.id, '/') + 1)
+                                      AND e.deleted_at IS NULL AND e.classification <= %(clearance)s)
+       WHEN 'context_rows' THEN EXISTS (SELECT FROM context_rows r WHERE r.id = one.id::uuid
                                                                      AND r.classification <= %(clearance)s)
-       WHEN 'documents' THEN EXISTS (SELECT FROM documents d WHERE d.id = one.id AND d.classification <= %(clearance)s)
-       WHEN 'files' THEN EXISTS (SELECT FROM files f WHERE f.id = one.id AND f.classification <= %(clearance)s)
+       WHEN 'files' THEN EXISTS (SELECT FROM files f WHERE f.id = one.id::uuid AND f.classification <= %(clearance)s)
        ELSE true END;

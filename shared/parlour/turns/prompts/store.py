@@ -12,7 +12,7 @@ from parlour.infra.queries import Queries
 
 SQL = Queries.beside(__file__)
 
-_CHECKED = frozenset({"entities", "context_rows", "documents", "files"})
+_CHECKED = frozenset({"entities", "handles", "context_rows", "files"})
 """Tables whose rows are classified."""
 
 

@@ -1,0 +1,50 @@
+"""What stands around records, in the database."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from parlour.infra.postgres import Transaction
+from parlour.infra.queries import Queries
+
+SQL = Queries.beside(__file__)
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """Something that stands around a record.
+
+    part        distillation, file, recent, nearest, change or project.
+    id          of the context row; of the file or the record for `file` and `project`.
+    score       what orders those of one part.
+    created_at  when it was written, None for a file.
+    """
+
+    part: str
+    id: UUID
+    title: str
+    content: str
+    classification: int
+    score: float
+    created_at: datetime | None
+
+
+def around(
+    tx: Transaction, entity_id: UUID, *, clearance: int, team_id: UUID, is_project: bool, nearest: int, recent: int,
+    file_tokens: int, few: int,
+) -> list[Near]:  # fmt: skip
+    """Everything around the record, in no order."""
+    return tx.all(
+        SQL["around"], Near, entity_id=entity_id, clearance=clearance, team_id=team_id, is_project=is_project,
+        nearest=nearest, recent=recent, file_tokens=file_tokens, few=few,
+    )  # fmt: skip
+
+
+def changes(tx: Transaction, entity_id: UUID, *, clearance: int, since: datetime, most: int) -> list[Near]:
+    """What changed on the record after `since`, newest first."""
+    return tx.all(SQL["changes"], Near, entity_id=entity_id, clearance=clearance, since=since, most=most)
+
+
+def projects(tx: Transaction, *, clearance: int, most: int) -> list[Near]:
+    """The tenant's projects, the ones changed last first."""
+    return tx.all(SQL["projects"], Near, clearance=clearance, most=most)
