@@ -111,7 +111,7 @@ class _Filling:
         if lot not in _RANKED:
             return best(self.meter, items, room, most, between=between)
         helpful, weak = worth(self.meter, items)
-        told = [one.text for one in (*self.told, *self.chosen)]
+        told = [*(one.text for one in self.told), *(one.text for one in self.chosen)]
         fresh, twice = distinct(self.meter, helpful, told, {one.source for one in self.told})
         last = covered(fresh, self.pulse)
         picked = best(self.meter, fresh, room, most, between=between, last=last)
@@ -132,7 +132,7 @@ def fill(materials: Materials, standing: Standing, profile: Profile, moment: Mom
     filling = _Filling(
         meter, profile, purse, [_clean(one) for one in shown if not causes or one.lot is not Lot.DELTAS],
         "\n".join(one.text for one in about if one.lot is Lot.PULSE), _verbatim(materials, plan),
-        [*hidden, *unseen, *anew, *opening.entries(meter, materials)],
+        [*(hidden if causes else ()), *unseen, *anew, *opening.entries(meter, materials)],
     )  # fmt: skip
     pinned = _pinned(filling, materials, standing, moment, plan, causes, about)
     message = _message(filling, materials)
@@ -194,7 +194,8 @@ def _pinned(
     built = briefing.build(filling.meter, materials.about, about, room, min(room, spare), share.cap)
     filling.purse.take(Layer.BRIEFING, built.segment.tokens - filling.purse.taken.get(Layer.BRIEFING, 0))
     filling.entries += built.entries
-    sources = tuple(dict.fromkeys(one.item.source for one in built.entries if one.reason is None))
+    told = [one.item for one in built.entries if one.reason is None]
+    sources = tuple(dict.fromkeys(source for one in told for source in (one.source, *one.also)))
     return Pinned(built.segment, sources, materials.about, moment.versions, moment.clearance, moment.at)
 
 

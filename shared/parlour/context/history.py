@@ -143,10 +143,10 @@ def said(meter: Meter, words_said: Sequence[Message], attached: Sequence[Item] =
 
 def attachment(meter: Meter, item: Item) -> Block:
     """A file or an image that the user sent, as the model reads it; one without words was refused."""
-    if item.is_json:
-        return Block((item.text,), whole(meter, {"type": "image"}, "user").tokens, "user", is_json=True)
     if not item.text:
         return refused(meter, item)
+    if item.is_json:
+        return Block((item.text,), whole(meter, {"type": "image"}, "user").tokens, "user", is_json=True)
     return words(meter, *tagged("file", f"{foreign(item.title)}\n", foreign(item.text)), role="user")
 
 

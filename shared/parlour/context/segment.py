@@ -121,6 +121,7 @@ class Item:
     level     its classification: above the reader's clearance it never gets in.
     title     what people call it, for the ledger; never part of a prompt.
     is_json   its text is a whole content block (an image) as canonical JSON.
+    also      further rows that it tells of: with the source, what it must be forgotten or hidden with.
     """
 
     lot: Lot
@@ -131,6 +132,7 @@ class Item:
     level: int = 0
     title: str = ""
     is_json: bool = False
+    also: tuple[Source, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
