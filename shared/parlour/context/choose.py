@@ -1,5 +1,6 @@
 """Which items of a layer get in: the best first, whole, as long as they fit; every other one with its reason. Pure."""
 
+import functools
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -112,6 +113,7 @@ def _taken(meter: Meter, item: Item, left: int, most: int, between: int) -> Entr
     return Entry(item, full, "too_large" if smallest + between > most else "over_budget")
 
 
+@functools.lru_cache(maxsize=1_024)
 def _runs(text: str) -> frozenset[tuple[str, ...]]:
     plain = [word.lower() for word in words_in(text)]
     if len(plain) < _RUN:

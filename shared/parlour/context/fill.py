@@ -139,7 +139,7 @@ def fill(materials: Materials, standing: Standing, profile: Profile, moment: Mom
     told, calls = _spend(filling, materials, plan)
     segments = (*fixed, pinned.segment, *history.segments(meter, told), *_tail(filling), message)
     kept = calls + filling.purse.left + opening.repeated(meter, materials)
-    entries = (*filling.entries, *_told(meter, plan, told))
+    entries = (*filling.entries, *_told(meter, standing.lead, plan, told))
     return Filled(segments, entries, kept, told.lead, pinned, causes, _next(filling, plan, told))
 
 
@@ -249,16 +249,18 @@ def _tail(filling: _Filling) -> list[Segment]:
     return [tail.segment(filling.meter, layer, said) for layer, said in texts.items()]
 
 
-def _told(meter: Meter, plan: Plan, told: Told) -> list[Entry]:
-    """Entries for the history: what is verbatim, what a cut took, and what leads it."""
+def _told(meter: Meter, before: Lead, plan: Plan, told: Told) -> list[Entry]:
+    """Entries for the history: what is verbatim, what a cut took, and what leads it now or did `before`."""
     kept = [Entry(one, meter.count(one.text)) for turn in told.turns for one in _items(turn)]
     cut = [Entry(one, meter.count(one.text), "cut") for turn in plan.cut for one in _items(turn)]
     recap = [
         Item(Lot.SUMMARY, line, Source("sessions", "recap", number)) for number, line in enumerate(told.lead.recap)
     ]
-    lead = [*recap, *([told.lead.pasted] if told.lead.pasted else [])]
+    lead = [Entry(one, meter.count(one.text)) for one in (*recap, *([told.lead.pasted] if told.lead.pasted else []))]
     lost = [Entry(plan.lost, meter.count(plan.lost.text), "over_budget")] if plan.lost else []
-    return [*cut, *(Entry(one, meter.count(one.text)) for one in lead), *lost, *kept]
+    if before.pasted and before.pasted not in {told.lead.pasted, plan.lost}:
+        lost.append(Entry(before.pasted, meter.count(before.pasted.text), "cut"))
+    return [*cut, *lead, *lost, *kept]
 
 
 def _items(turn: PastTurn) -> list[Item]:

@@ -72,8 +72,14 @@ def shortened(text: str, tokens: int) -> str:
 
 def script(text: str) -> str:
     """The script that most letters at the beginning of `text` are written in; latin where none is known."""
+    beginning = text[:_LOOKED_AT]
+    return "latin" if beginning.isascii() else _script(beginning)
+
+
+@functools.lru_cache(maxsize=4_096)
+def _script(beginning: str) -> str:
     found: dict[str, int] = {}
-    for letter in text[:_LOOKED_AT]:
+    for letter in beginning:
         if letter >= "\u0400":
             name = _block(ord(letter))
             found[name] = found.get(name, 0) + 1
