@@ -144,7 +144,7 @@ class _Reading:
 
     def _versions(self) -> JsonObject:
         """What names the cause when a prompt changes: the persona's parts, and the tools that it may call."""
-        return {**self.persona.versions, "tools": [tool.name for tool in self.tools]}
+        return {**self.persona.versions, "tool_names": [tool.name for tool in self.tools]}
 
 
 def _is_due(materials: Materials, standing: Standing, moment: Moment) -> bool:
