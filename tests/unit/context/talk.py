@@ -32,7 +32,7 @@ MOVES = (
     "say", "say", "say", "hindi", "tamil", "emoji", "paste", "ask", "long", "burst", "silent", "forge", "unanswered",
     "search", "search", "huge", "rounds", "many_rounds", "huge_call", "error", "write",
     "edit", "edits", "many_edits", "config", "tools", "more_clearance", "less_clearance", "reclassify", "forget",
-    "focus", "model", "cold", "text_file", "image", "large_file", "flood", "grown",
+    "focus", "model", "cold", "steady", "text_file", "image", "large_file", "flood", "grown",
     "big_tools", "big_tiers", "big_record", "big_heartbeat", "big_reminder", "shrunk",
 )  # fmt: skip
 """What may be special about a turn. The last row makes a layer that does not give way as large as nobody makes it."""
@@ -173,12 +173,22 @@ def _profile(talk: Talk, move: str) -> Profile:
     return replace(PROFILES["tiny"], total=840) if move == "shrunk" else chosen
 
 
+_EDITS = {"steady": 1, "edit": 1, "edits": 9, "many_edits": 40}
+
+
+def _pause(move: str, draw: random.Random) -> int:
+    """Seconds since the turn before; now and then the prompt cache has gone cold."""
+    if move == "steady":
+        return 290
+    is_cold = move == "cold" or draw.random() < 0.08
+    return draw.randrange(400, 4_000) if is_cold else draw.randrange(20, 280)
+
+
 def _happens(world: World, move: str, draw: random.Random) -> Moment:
     """Time passes, and what the move says befalls the session before its turn."""
-    world.at += timedelta(seconds=draw.randrange(400, 4_000) if move == "cold" or draw.random() < 0.08 else
-                          draw.randrange(20, 280))  # fmt: skip
-    if move in {"edit", "edits", "many_edits"}:
-        for _ in range({"edit": 1, "edits": 9, "many_edits": 14}[move]):
+    world.at += timedelta(seconds=_pause(move, draw))
+    if move in _EDITS:
+        for _ in range(_EDITS[move]):
             said = (
                 f"{wording.prose(draw, 8)} {len(world.edits)} {wording.sealed(level := draw.choice((0, 0, 0, 1, 2)))}"
             )
@@ -197,7 +207,8 @@ def _happens(world: World, move: str, draw: random.Random) -> Moment:
         world.near = []
     if not world.near or draw.random() < 0.1:
         world.near = _near(world, draw)
-    versions: JsonObject = {"agent": world.version, "tools": world.tools}
+    config = move if move in {"big_tools", "big_tiers"} else ""
+    versions: JsonObject = {"agent": world.version, "tools": world.tools, "pack": config}
     return Moment(world.at, world.clearance, world.model, versions, move == "reclassify", move == "forget")
 
 

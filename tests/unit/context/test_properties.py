@@ -4,14 +4,12 @@
 """
 
 from collections import Counter
-from typing import get_args
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from parlour.context import budget, cache, ledger, pins
-from parlour.context.ledger import Reason
 from tests.unit.context.promises import PROMISES
 from tests.unit.context.talk import MOVES, PROFILES, Played, Talk, Turn, long_talk, play
 
@@ -36,7 +34,7 @@ def moves(*names: str, seed: int = 1, **talk: object) -> Talk:
 
 
 RARE = (
-    moves("say", "big_tools", "big_tiers", "big_record", "big_heartbeat", "big_reminder", tools=3),
+    moves("big_record", "big_tools", "big_tiers", "big_heartbeat", "big_reminder", tools=3),
     moves(*["say"] * 24, "shrunk", tools=0, config_words=40),
     moves("huge_call", "huge_call", "huge_call", profile="small"),
     moves("say", "many_edits", "say", profile="messaging"),
@@ -45,6 +43,9 @@ RARE = (
     moves(
         *["say"] * 12, "cold", "model", "focus", "config", "more_clearance", "reclassify", "forget", "less_clearance"
     ),
+    moves(*["steady"] * 9),
+    moves("grown", *["paste"] * 9, seed=60, profile="small"),
+    moves("grown", *["say"] * 9, seed=0, profile="small"),
     moves("say", *["flood"] * 4, "large_file", "image", "many_rounds", "huge"),
 )
 """Sessions in which things happen that are rare."""
@@ -104,7 +105,3 @@ def keeps_its_promises(talk: Talk, seen: Seen) -> None:
         for promise in PROMISES:
             if played.assembled:
                 promise(played, played.assembled)
-
-
-def test_every_reason_is_told_in_words() -> None:
-    assert set(get_args(Reason.__value__)) == set(ledger.REASONS)
