@@ -63,7 +63,8 @@ class Begun:
         result fits any more."""
         meter = Meter(self.standing.factors)
         again = self._repeated(meter, rounds)
-        fitted = self._fitted(meter, rounds, self.calls - again.tokens)
+        most = tail.segment(meter, Layer.REMINDER, self._said_again(searched=True), "last").tokens
+        fitted = self._fitted(meter, rounds, self.calls - most)
         ordered = tuple(in_order([*self.segments, fitted.segment, again]))
         prints = cache.prints(ordered)
         served = cache.compare(
@@ -95,8 +96,11 @@ class Begun:
 
     def _repeated(self, meter: Meter, rounds: Sequence[Round]) -> Segment:
         searched = any(key in result for one in rounds for _, result in one.results for key in _SEARCHED)
-        said = reminder.repeated(self.turn, self.reminders, searched=searched) if rounds else ()
+        said = self._said_again(searched=searched) if rounds else ()
         return tail.segment(meter, Layer.REMINDER, said, "last")
+
+    def _said_again(self, *, searched: bool) -> tuple[str, ...]:
+        return reminder.repeated(self.turn, self.reminders, searched=searched)
 
 
 def begin(materials: Materials, standing: Standing, profile: Profile, moment: Moment) -> Begun:

@@ -20,6 +20,8 @@ _SURROUNDING = (
 )  # fmt: skip
 """In the order in which they are given room: the last is the first to go."""
 
+_FIRST_TO_GO = (Lot.DISTILLATIONS, Lot.NEAREST)
+
 _TITLES = {
     Lot.PULSE: "Pulse: what is going on with it", Lot.SINCE_PULSE: "Changed since the Pulse", Lot.RECORD: "Record",
     Lot.LINKED: "Linked records", Lot.TREE: "Documents", Lot.PROJECTS: "Projects", Lot.RECENT: "Recent activity",
@@ -69,6 +71,24 @@ def build(meter: Meter, about: str, items: Sequence[Item], room: int, nearest_ro
             chosen = (*chosen, *picked.items)
             left -= picked.tokens + _heading(meter, lot)
     return Built(_segment(meter, about, chosen), tuple(entries))
+
+
+def unless_changed(built: Built, pinned: Segment, most: int) -> Built:
+    """The pinned briefing in `most` tokens, where all that it says is still so, and nothing is new but what gives way
+    first: what had no room then may have some now, and is not worth the cache's bytes."""
+    held = {piece for block in pinned.blocks for piece in block.pieces}
+    frame = {_SEPARATOR, *(f"{_SEPARATOR}# {title}\n" for title in _TITLES.values())}
+    around = {piece for block in built.segment.blocks for piece in (*block.pieces[:2], block.pieces[-1])}
+    so = {text for entry in built.entries for text in (entry.item.text, *entry.item.shorter)}
+    new = [one for one in built.entries if one.reason is None and one.item.text not in held]
+    if held - so - frame - around or any(one.item.lot not in _FIRST_TO_GO for one in new) or pinned.tokens > most:
+        return built
+    entries = [
+        replace(one, reason=None) if held.intersection((one.item.text, *one.item.shorter))
+        else replace(one, reason=one.reason or "over_budget")
+        for one in built.entries
+    ]  # fmt: skip
+    return Built(pinned, tuple(entries))
 
 
 def _entries(meter: Meter, items: Sequence[Item]) -> list[Entry]:

@@ -15,6 +15,13 @@ _NOTE = " ... shortened to fit; ask again for a narrower part"
 _LEAST = 40
 """A result is never cut below this many tokens: less says nothing."""
 
+_ENOUGH = 0.25
+"""The share of all room that the newest results are content with, so that earlier ones need not change."""
+
+_NEWEST, _LEFT_TO_GROW = 0.4, 0.6
+"""When they must: the newest may fill the one share, and all together the other, so that it does not happen again with
+the next step."""
+
 
 @dataclass(frozen=True, slots=True)
 class Round:
@@ -33,15 +40,37 @@ class Fitted:
 
 
 def fit(meter: Meter, rounds: Sequence[Round], allowance: int) -> Fitted:
-    """The rounds as assistant and user messages; the largest results are shortened until all fit `allowance` tokens.
+    """The rounds as assistant and user messages; results are shortened until all fit `allowance` tokens.
 
-    What the model asked for stays as it was, and a result keeps a few words, even where the allowance is smaller.
+    What the model asked for stays as it was, and a result keeps a few words, even where the allowance is smaller. The
+    same allowance gives earlier rounds the same bytes from step to step, as long as the newest has enough room beside
+    them: so the cache keeps them.
     """
     texts = {(number, call): _text(result) for number, one in enumerate(rounds) for call, result in one.results}
-    around = sum(block.tokens for block in _blocks(meter, rounds, dict.fromkeys(texts, "")))
-    fitted = _fit(meter, texts, allowance - around)
+    fitted: dict[_Key, str] = {}
+    for number in range(len(rounds)):
+        so_far = {key: text for key, text in texts.items() if key[0] <= number}
+        around = sum(block.tokens for block in _blocks(meter, rounds[: number + 1], dict.fromkeys(so_far, "")))
+        fitted = _added(meter, so_far, fitted, allowance - around)
     segment = Segment(Layer.CALLS, "append_only", "messages", tuple(_blocks(meter, rounds, fitted)))
     return Fitted(segment, tuple(key for key in texts if fitted[key] != texts[key]))
+
+
+def _added(meter: Meter, texts: dict[_Key, str], fitted: dict[_Key, str], room: int) -> dict[_Key, str]:
+    """`texts` in `room` tokens, of which all but the newest were fitted before: they stay so, or, where the newest had
+    too little room then, all are fitted anew, with room for what comes next."""
+    newest = {key: text for key, text in texts.items() if key not in fitted}
+    left = room - _sizes(meter, fitted)
+    if left >= min(_sizes(meter, newest), max(int(room * _ENOUGH), len(newest) * _LEAST)):
+        return {**fitted, **_fit(meter, newest, left)}
+    latest = _fit(meter, newest, int(room * _NEWEST))
+    older = {key: text for key, text in texts.items() if key in fitted}
+    anew = {**_fit(meter, older, int(room * _LEFT_TO_GROW) - _sizes(meter, latest)), **latest}
+    return anew if _sizes(meter, anew) <= room else _fit(meter, texts, room)
+
+
+def _sizes(meter: Meter, texts: dict[_Key, str]) -> int:
+    return sum(_size(meter, text) for text in texts.values())
 
 
 def _fit(meter: Meter, texts: dict[_Key, str], allowance: int) -> dict[_Key, str]:

@@ -192,6 +192,8 @@ def _pinned(
     calls = filling.profile.share(Layer.CALLS).cap if materials.tools else 0
     spare = max(0, filling.purse.offer(Layer.BRIEFING, filling.profile.total) - (ample.cap - ample.floor) - calls)
     built = briefing.build(filling.meter, materials.about, about, room, min(room, spare), share.cap)
+    if standing.pinned and set(causes) <= {"cut", "age"}:
+        built = briefing.unless_changed(built, standing.pinned.segment, room + filling.purse.taken[Layer.BRIEFING])
     filling.purse.take(Layer.BRIEFING, built.segment.tokens - filling.purse.taken.get(Layer.BRIEFING, 0))
     filling.entries += built.entries
     told = [one.item for one in built.entries if one.reason is None]
@@ -284,7 +286,7 @@ def _next(filling: _Filling, plan: Plan, told: Told) -> Plan | None:
     fits = history.size(filling.meter, all_told) <= filling.profile.share(Layer.HISTORY).cap
     if is_short and fits and not plan.tight:
         return replace(plan, tight=True)
-    return replace(plan, lead=told.lead, cut=(*plan.cut, *told.cut))
+    return replace(plan, lead=told.lead, cut=(*plan.cut, *told.cut), tight=False)
 
 
 def _clean(item: Item) -> Item:

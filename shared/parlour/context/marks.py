@@ -89,17 +89,18 @@ def choose(
 
 
 def _most(places: Sequence[int], read: int) -> tuple[int, ...]:
-    """The four that matter: the last, which writes; the one that reads; then what is read after a cut."""
+    """The four that matter: the last, which writes; the one that reads; what the next prompts fall back to, from the
+    end; and the first of all, which outlives a new briefing."""
     if len(places) <= MOST:
         return tuple(places)
-    needed = [one for one in dict.fromkeys([places[-1], read, places[-2], *places]) if one in places]
-    return tuple(sorted(needed[:MOST]))
+    needed = [place for place in (places[-1], read, *places[-2:0:-1]) if place in places]
+    return tuple(sorted({*list(dict.fromkeys(needed))[: MOST - 1], places[0]}))
 
 
 def _places(segments: Sequence[Segment], pace: Pace, step: int) -> list[_Place]:
-    """Where marks may go: after what is configured, after the briefing, after the user's words, and at the moving end
-    of the turn's tail and calls. What stays for the next turn is read again by it or by a further step, the rest by a
-    further step alone."""
+    """Where marks may go: after what is configured, after the briefing, after the user's words, after the turn's tail
+    and after its calls. What stays for the next turn is read again by it or by a further step, the rest by a further
+    step alone."""
     more = pace.step_follows(step)
     again = 1 - (1 - more) * (1 - pace.turn_follows())
     found: dict[str, _Place] = {}
@@ -111,9 +112,14 @@ def _places(segments: Sequence[Segment], pace: Pace, step: int) -> list[_Place]:
         tokens += segment.tokens
         stays = stays and segment.stability != "turn" and segment.layer is not Layer.CALLS
         if segment.layer is not Layer.TOOLS:
-            name = segment.layer.name if segment.placement == "system" else "stays" if stays else "turn"
-            found[name] = _Place(blocks, tokens, again if stays else more)
+            found[_name(segment, stays=stays)] = _Place(blocks, tokens, again if stays else more)
     return list(found.values())
+
+
+def _name(segment: Segment, *, stays: bool) -> str:
+    if segment.placement == "system" or segment.layer is Layer.CALLS:
+        return segment.layer.name
+    return "words" if stays else "tail"
 
 
 _PRIOR = 0.5
