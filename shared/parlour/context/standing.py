@@ -10,7 +10,7 @@ from parlour.context.history import Lead
 from parlour.context.marks import Pace
 from parlour.context.pins import Pinned
 
-_REMEMBERED = 6
+_REMEMBERED = 12
 """Turns by which a session's pace is told."""
 
 
