@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from parlour.context import history, ledger, marks, reminder
-from parlour.context.assemble import Assembled, Begun
+from parlour.context.assemble import Assembled, Begun, begin
 from parlour.context.ledger import Entry
 from parlour.context.render import Prompt, in_order
 from parlour.context.segment import IMAGE_TOKENS, Item, Layer, Lot, foreign
@@ -18,7 +18,14 @@ from tests.unit.context.talk import Played
 _BRIEFED = 400
 """Tokens that Pulse and record are whole up to."""
 
-_TAIL = tuple(f"<parlour:{name}>" for name in ("recalled", "memory", "changes", "state", "tail", "reminder"))
+_MOST, _KEPT = 20, 10
+"""Messages that a history grows to, and that a cut leaves."""
+
+_TAIL = {
+    "<parlour:recalled>": Layer.RECALL, "<parlour:memory>": Layer.MEMORY, "<parlour:changes>": Layer.DELTAS,
+    "<parlour:state>": Layer.STATE, "<parlour:tail>": Layer.HEARTBEAT, "<parlour:reminder>": Layer.REMINDER,
+}  # fmt: skip
+"""How the parts of a tail begin."""
 
 
 def never_over_budget(played: Played, assembled: Assembled) -> None:
@@ -85,6 +92,34 @@ def a_turn_begins_the_same_in_all_steps(played: Played, assembled: Assembled) ->
     assert changed is None, f"layer {layer} changed within a turn"
 
 
+def the_same_gives_the_same(played: Played, assembled: Assembled) -> None:
+    """Assembled again from the same candidates, the first prompt of a turn is the same, byte for byte."""
+    if played.step > 1:
+        return
+    again = begin(played.materials, played.standing, played.profile, played.moment).step(1, ())
+    changed = _changed(flat(assembled.prompt), flat(again.prompt))
+    layer = None if changed is None else _layers(assembled)[changed].name.lower()
+    assert changed is None, f"layer {layer} is another when it is assembled again"
+    assert assembled.prompt.hash == again.prompt.hash, "the marks are others when it is assembled again"
+
+
+def the_tail_is_no_part_of_history(played: Played, assembled: Assembled) -> None:
+    """It holds for its turn alone, in the message that opened it; only the reminder may stand last once more."""
+    blocks = [json.loads(block).get("text", "") for where, block in flat(assembled.prompt) if where == "user"]
+    for tag, layer in _TAIL.items():
+        most = 2 if layer is Layer.REMINDER and played.rounds else 1
+        assert sum(text.startswith(tag) for text in blocks) <= most, f"layer {layer.name.lower()} is kept in history"
+    assert all("<parlour:tail>" not in block for where, block in flat(assembled.prompt) if where == "system"), (
+        "layer heartbeat is in the system prompt"
+    )
+
+
+def the_reminder_is_last(played: Played, assembled: Assembled) -> None:
+    """Where models heed it most, also after tools have answered."""
+    _where, block = flat(assembled.prompt)[-1]
+    assert "<parlour:reminder>" in block or not played.rounds, "layer reminder is not last"
+
+
 def it_can_be_built_again(_: Played, assembled: Assembled) -> None:
     """From what is recorded of it, byte for byte."""
     kept = [ledger.recorded(segment) for segment in assembled.ledger.segments]
@@ -125,8 +160,12 @@ def marks_are_few_and_pay(played: Played, assembled: Assembled) -> None:
     assert len(marked) <= marks.MOST, f"{len(marked)} marks"
     sizes = [block.tokens for one in in_order(assembled.ledger.segments) for block in one.blocks]
     repeated = sum(len(one.blocks) for one in assembled.ledger.segments if one.placement == "last")
+    ends = _layers(assembled)
+    pace = played.standing.beginning(played.moment.at).pace
+    goes_on = played.step > 1 or pace.step_follows(played.step) > marks.PAYS_FROM
     for place in marked:
         assert 0 < place <= len(sizes) - repeated, "a mark on nothing"
+        assert goes_on or ends[place - 1] not in _TAIL.values(), f"layer {ends[place - 1].name.lower()} is marked"
         assert sum(sizes[:place]) >= marks.minimum(played.moment.model), "a mark below the model's minimum"
 
 
@@ -142,11 +181,12 @@ def roles_alternate(_: Played, assembled: Assembled) -> None:
 
 def nothing_is_above_the_clearance(played: Played, assembled: Assembled) -> None:
     """Neither in the prompt nor in what is kept of it."""
-    sent = canonical([list(assembled.prompt.system), list(assembled.prompt.messages)])
+    blocks = zip(_layers(assembled), flat(assembled.prompt), strict=True)
     kept = "\n".join(assembled.ledger.blobs().values())
-    for level in range(played.moment.clearance + 1, 4):
-        assert wording.sealed(level) not in sent, f"level {level} in a prompt"
-        assert wording.sealed(level) not in kept, f"level {level} in what is kept"
+    secret = [wording.sealed(level) for level in range(played.moment.clearance + 1, 4)]
+    for layer, (_where, block) in blocks:
+        assert not any(one in block for one in secret), f"layer {layer.name.lower()} tells what nobody may see"
+    assert not any(one in kept for one in secret), "what is kept tells what nobody may see"
 
 
 def history_is_cut_to_ten(played: Played, assembled: Assembled) -> None:
@@ -157,7 +197,7 @@ def history_is_cut_to_ten(played: Played, assembled: Assembled) -> None:
         return
     kept = [one for one in played.materials.past if one.number >= lead.since]
     said = sum(turn.messages for turn in kept)
-    assert said <= history.KEPT_MESSAGES or len(kept) == 1, f"layer history: {said} messages after a cut"
+    assert said <= _KEPT or len(kept) == 1, f"layer history: {said} messages after a cut"
     newest = history.size(Meter(played.standing.factors), played.materials.past[-1:])
     assert kept or newest > _promised(played, assembled), "layer history: the newest turn was cut"
 
@@ -168,18 +208,19 @@ def history_grows_to_twenty(played: Played, assembled: Assembled) -> None:
     cut_off = [one for one in played.materials.past if one.number < played.begun.standing.lead.since]
     all_of_it = [one for one in played.materials.past if one.number >= played.standing.lead.since]
     if not cut_off:
-        assert sum(one.messages for one in all_of_it) <= history.MOST_MESSAGES or len(all_of_it) == 1
+        assert sum(one.messages for one in all_of_it) <= _MOST or len(all_of_it) == 1
         return
     size = history.size(Meter(played.standing.factors), all_of_it)
-    is_long = sum(turn.messages for turn in all_of_it) > history.MOST_MESSAGES
+    is_long = sum(turn.messages for turn in all_of_it) > _MOST
     assert is_long or size > _promised(played, assembled), "layer history: cut although there was room"
 
 
 PROMISES = (
-    never_over_budget, required_is_whole, only_named_causes_change_the_beginning, no_miss_is_unnamed,
-    a_turn_begins_the_same_in_all_steps, it_can_be_built_again, nothing_is_both_in_and_out,
-    every_candidate_is_accounted_for_once, every_drop_has_a_reason, marks_are_few_and_pay, roles_alternate,
-    nothing_is_above_the_clearance, history_is_cut_to_ten, history_grows_to_twenty,
+    nothing_is_above_the_clearance, never_over_budget, required_is_whole, only_named_causes_change_the_beginning,
+    no_miss_is_unnamed, a_turn_begins_the_same_in_all_steps, the_same_gives_the_same,
+    the_tail_is_no_part_of_history, the_reminder_is_last, it_can_be_built_again, nothing_is_both_in_and_out,
+    every_candidate_is_accounted_for_once,
+    every_drop_has_a_reason, marks_are_few_and_pay, roles_alternate, history_is_cut_to_ten, history_grows_to_twenty,
 )  # fmt: skip
 
 
@@ -209,7 +250,7 @@ def _stable(before: Assembled) -> list[tuple[str, str]]:
     before the user's words go with the tail."""
     found = flat(before.prompt)
     floats = any(one.item.lot is Lot.FLOATING for one in before.ledger.entries)
-    ends = ("<parlour:instructions>",) if floats else _TAIL
+    ends = ("<parlour:instructions>",) if floats else tuple(_TAIL)
     tail = [where == "user" and str(json.loads(block).get("text", "")).startswith(ends) for where, block in found]
     return found[: tail.index(True) if True in tail else len(found)]
 

@@ -240,7 +240,9 @@ def _materials(world: World, number: int, move: str, draw: random.Random, standi
     changed = [one for at, one in world.edits if standing.pinned is None or at > standing.pinned.at]
     return Materials(
         turn=number,
-        tools=wording.tools(world.talk.tools, world.tools, 2_500 if move == "big_tools" else 30),
+        tools=wording.tools(
+            world.talk.tools, world.tools, 2_500 if move == "big_tools" else 30, turned=draw.random() < 0.5
+        ),
         tiers=_tiers(world, 9_000 if move == "big_tiers" else words),
         heartbeat=f"Time: {world.at}\nChannel: {move}" + " now" * (9_000 if move == "big_heartbeat" else 0),
         words=[Message(text, world.source("messages")) for text in wording.asked(draw, move)],
