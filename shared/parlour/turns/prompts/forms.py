@@ -28,6 +28,10 @@ _OBJECTS = frozenset({"tools", "called", "rounds"})
 """Fields whose values, or whose lists' members, are texts; and those whose members are JSON objects."""
 
 
+_NO_OBJECT: JsonObject = {"blocks": [], "results": []}
+"""What stands for an object without its words; a round of calls must have these two."""
+
+
 @dataclass(frozen=True, slots=True)
 class Basis:
     """What a turn's prompts were made of: enough to assemble them again, also under another budget.
@@ -96,6 +100,14 @@ def unshelved[T](kind: type[T], given: JsonObject, words: Mapping[str, str]) -> 
     if missing := hashes(given) - words.keys():
         raise Forgotten(missing)
     found = _walked(given, lambda one: words[str(one)], lambda one: json.loads(words[str(one)]))
+    assert isinstance(found, dict)  # noqa: S101 - narrows a type
+    return from_json(kind, found)
+
+
+def named[T](kind: type[T], given: JsonObject) -> T:
+    """A part whose texts are the hashes of its words, and whose JSON objects are empty: what is left of it when words
+    are gone, and all that a comparison needs."""
+    found = _walked(given, lambda one: one, lambda _: dict(_NO_OBJECT))
     assert isinstance(found, dict)  # noqa: S101 - narrows a type
     return from_json(kind, found)
 

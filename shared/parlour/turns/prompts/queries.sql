@@ -91,3 +91,22 @@ SELECT count(*)
                                                                      AND r.classification <= %(clearance)s)
        WHEN 'files' THEN EXISTS (SELECT FROM files f WHERE f.id = one.id::uuid AND f.classification <= %(clearance)s)
        ELSE true END;
+
+-- name: place
+-- Where a turn stands in its session, and its neighbours there that have records of their prompts.
+SELECT t.session_id, t.number,
+       (SELECT p.id FROM turns p
+         WHERE p.session_id = t.session_id AND p.number < t.number AND EXISTS (SELECT FROM ledgers l WHERE l.turn_id = p.id)
+         ORDER BY p.number DESC LIMIT 1) AS previous,
+       (SELECT n.id FROM turns n
+         WHERE n.session_id = t.session_id AND n.number > t.number AND EXISTS (SELECT FROM ledgers l WHERE l.turn_id = n.id)
+         ORDER BY n.number LIMIT 1) AS next
+  FROM turns t
+ WHERE t.id = %(turn_id)s;
+
+-- name: reported
+-- What the models that answered reported of a turn's prompts, by step.
+SELECT step, input_tokens, cache_read_tokens, cache_write_tokens, output_tokens, cost_usd::text AS cost_usd, miss
+  FROM llm_calls
+ WHERE turn_id = %(turn_id)s AND outcome = 'ok'
+ ORDER BY step, at, id;

@@ -48,6 +48,29 @@ class LedgerRow:
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """Where a turn stands in its session, and the turns before and after it whose prompts have records."""
+
+    session_id: UUID
+    number: int
+    previous: UUID | None
+    next: UUID | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """What a model reported of one prompt; `miss` as the turn kept it, `cost_usd` a decimal as text."""
+
+    step: int
+    input_tokens: int
+    cache_read_tokens: int
+    cache_write_tokens: int
+    output_tokens: int
+    cost_usd: str | None
+    miss: JsonObject | None
+
+
+@dataclass(frozen=True, slots=True)
 class Blob:
     """A text by its hash; `words` is None once it was forgotten."""
 
@@ -89,6 +112,16 @@ def put_ledger(tx: Transaction, turn_id: UUID, row: LedgerRow, blobs: Mapping[st
 def ledgers(tx: Transaction, turn_id: UUID, clearance: int) -> list[LedgerRow]:
     """The records of a turn's prompts, by step, as far as a reader of that clearance may see them."""
     return tx.all(SQL["ledgers"], LedgerRow, turn_id=turn_id, clearance=clearance)
+
+
+def place(tx: Transaction, turn_id: UUID) -> Place | None:
+    """Where the turn stands in its session."""
+    return tx.first(SQL["place"], Place, turn_id=turn_id)
+
+
+def reported(tx: Transaction, turn_id: UUID) -> dict[int, Reported]:
+    """What the models reported of the turn's prompts, by step."""
+    return {one.step: one for one in tx.all(SQL["reported"], Reported, turn_id=turn_id)}
 
 
 def blobs(tx: Transaction, month: date, hashes: Sequence[str]) -> dict[str, str]:
