@@ -124,14 +124,16 @@ def _always(meter: Meter, items: Sequence[Item]) -> tuple[Item, ...]:
 
 
 def _segment(meter: Meter, about: str, items: Sequence[Item]) -> Segment:
-    """Nothing at all for a conversation that has nothing to begin with."""
+    """Nothing at all for a conversation that has nothing to begin with. A Pulse and what comes before it are a block of
+    their own: the record changes more often, and the cache may keep what stands before it."""
     if not items:
         return Segment(Layer.BRIEFING, "briefing", "system", ())
-    pieces = [_lead(about)]
-    for lot in _ORDER:
-        if mine := [one.text for one in items if one.lot is lot]:
-            pieces += [f"{_SEPARATOR}# {_TITLES[lot]}\n", *joined(mine, _SEPARATOR)]
-    return Segment(Layer.BRIEFING, "briefing", "system", (words(meter, *tagged("briefing", *pieces)),))
+    said = {lot: mine for lot in _ORDER if (mine := [one.text for one in items if one.lot is lot])}
+    pieces = [[f"{_SEPARATOR}# {_TITLES[lot]}\n", *joined(mine, _SEPARATOR)] for lot, mine in said.items()]
+    first = len(pieces[0]) + 2 if Lot.PULSE in said and len(pieces) > 1 else 0
+    whole = tagged("briefing", _lead(about), *(piece for one in pieces for piece in one))
+    blocks = tuple(words(meter, *part) for part in (whole[:first], whole[first:]) if part)
+    return Segment(Layer.BRIEFING, "briefing", "system", blocks)
 
 
 def _lead(about: str) -> str:

@@ -104,8 +104,9 @@ def _most(places: Sequence[int], read: int) -> tuple[int, ...]:
 def _places(segments: Sequence[Segment], pace: Pace, step: int) -> list[_Place]:
     """Where marks may go: after what is configured, after the briefing, after the user's words, after the turn's tail
     and after its calls. What stays for the next turn is read again by it or by a further step, the rest by a further
-    step alone."""
+    step alone. Of a briefing that was overtaken by changes only the first block outlives the next one."""
     more = pace.step_follows(step)
+    changed = any(segment.layer is Layer.DELTAS and segment.blocks for segment in segments)
     again = 1 - (1 - more) * (1 - pace.turn_follows())
     found: dict[str, _Place] = {}
     blocks, tokens, stays = 0, 0, True
@@ -116,7 +117,9 @@ def _places(segments: Sequence[Segment], pace: Pace, step: int) -> list[_Place]:
         tokens += segment.tokens
         stays = stays and segment.stability != "turn" and segment.layer is not Layer.CALLS
         if segment.layer is not Layer.TOOLS:
-            found[_name(segment, stays=stays)] = _Place(blocks, tokens, again if stays else more)
+            later = segment.blocks[1:] if changed and segment.layer is Layer.BRIEFING else ()
+            ends, length = blocks - len(later), tokens - sum(one.tokens for one in later)
+            found[_name(segment, stays=stays)] = _Place(ends, length, again if stays else more)
     return list(found.values())
 
 
