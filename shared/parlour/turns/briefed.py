@@ -1,13 +1,14 @@
 """What a conversation may begin with: the candidates of its briefing, and what changed since that was written."""
 
 from collections.abc import Sequence
-from datetime import datetime
 
 from parlour.context import scope, tokens
+from parlour.context.pins import Pinned
 from parlour.context.scope import Scope
 from parlour.context.segment import Item, Lot, Source
 from parlour.infra.postgres import Transaction
-from parlour.knowledge.around.around import Near, around, changes, projects
+from parlour.knowledge.around import around
+from parlour.knowledge.around.around import Near
 from parlour.knowledge.documents import catalogue, tree
 from parlour.knowledge.records import entities
 from parlour.knowledge.records.linked import Focus
@@ -42,21 +43,28 @@ def candidates(
     """Candidates for the briefing. `whole`: also what stands further around; else only what it cannot do without."""
     if about is None:
         knows = any(tool.name == "list_entities" for tool in listed)
-        return [_item(one) for one in projects(principal, tx)] if knows and whole else []
+        return [_item(one) for one in around.projects(principal, tx)] if knows and whole else []
     items = [Item(Lot.RECORD, about.text, Source("entities", str(about.id)), title=about.linked.handle)]
     items += _linked(about, listed)
     items += _documents(tx, principal, about, persona)
     if whole:
-        items += map(_item, around(principal, tx, about.id, team_id=persona.team.id, is_project=_is_project(about)))
+        items += map(
+            _item, around.around(principal, tx, about.id, team_id=persona.team.id, is_project=_is_project(about))
+        )
     scope.check(scope_of(about), items)
     return items
 
 
-def since(principal: Principal, tx: Transaction, about: Focus | None, rendered: datetime | None) -> list[Item]:
-    """What changed on the record after its briefing was rendered, oldest first."""
-    if about is None or rendered is None:
-        return []
-    return [_item(one) for one in reversed(changes(principal, tx, about.id, rendered))]
+def since(
+    principal: Principal, tx: Transaction, about: Focus | None, pinned: Pinned | None
+) -> tuple[list[Item], bool]:  # fmt: skip
+    """What changed on the record after its briefing was rendered, oldest first, and whether anything that it tells of
+    is gone or above the reader's clearance by now."""
+    if pinned is None:
+        return [], False
+    told = [(one.table, one.id) for one in pinned.sources]
+    found = around.since(principal, tx, about.id if about else None, pinned.at, told)
+    return [_item(one) for one in reversed(found.changes)], bool(found.gone)
 
 
 def _linked(about: Focus, listed: Sequence[Tool]) -> list[Item]:

@@ -1,21 +1,23 @@
 """Everything a turn needs, read once when it begins: who, as whom, with what, and what was said."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
 from parlour.context import budget, heartbeat, pins, tiers, tokens
 from parlour.context.calls import Round
-from parlour.context.history import MOST_MESSAGES, Message
+from parlour.context.history import MOST_MESSAGES, Message, PastTurn
 from parlour.context.materials import Materials, Moment
 from parlour.context.pins import Now
 from parlour.context.segment import Item, Lot, Source
 from parlour.context.standing import Standing
-from parlour.infra.errors import NotFound
+from parlour.infra.errors import Misconfigured, NotFound
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.knowledge.records.linked import Focus, LinkCache, focus
+from parlour.models import route
 from parlour.principal import Principal
 from parlour.tenancy import bindings, people
 from parlour.tenancy.bindings import Persona
@@ -25,9 +27,7 @@ from parlour.tools.definition import Tool
 from parlour.tools.registry import load_tools
 from parlour.turns import briefed, polite, store
 from parlour.turns.journal import Call, Journal, Step
-from parlour.turns.past import past_turns
-from parlour.turns.prompts import store as prompts
-from parlour.turns.prompts.prompting import Prompting, resumed, standing_of
+from parlour.turns.prompts.prompting import Prompting, earlier, named, resumed
 from parlour.turns.records import Inbound, Lease, OpenTurn
 
 
@@ -61,16 +61,18 @@ class Loaded:
 
 
 def load(
-    tx: Transaction, lease: Lease, turn: OpenTurn, inputs: Sequence[Inbound], links: LinkCache, now: datetime
-) -> Loaded:
-    """Read the turn's material. NotFound when the binding or the user is gone, Misconfigured when a tier is wrong."""
+    tx: Transaction, lease: Lease, turn: OpenTurn, inputs: Sequence[Inbound], links: LinkCache,
+    providers: Collection[str], now: datetime,
+) -> Loaded:  # fmt: skip
+    """Read the turn's material; `providers` are those that can be asked. NotFound when the
+    binding or the user is gone, Misconfigured when a tier is wrong."""
     persona = bindings.load(tx, lease.binding_id)
     if persona is None:
         raise NotFound("the session's binding is gone")
     principal = people.principal_of(tx, lease.user_id, lease.binding_id)
     tools = load_tools(tx, persona.agent.tools)
     about = _about(tx, principal, lease, persona, links, now)
-    read = _Reading(tx, principal, lease, turn, inputs, persona, tools, about)
+    read = _Reading(tx, principal, lease, turn, inputs, persona, tools, about, _model(persona, providers))
     prompting = (None if turn.is_new else read.resumed()) or read.prompting()
     left_open = {} if turn.is_new else {(one.step, one.call_id): one for one in calls.unfinished(tx, turn.id)}
     undispatched = [] if turn.is_new else calls.undispatched(tx, turn.id)
@@ -93,6 +95,7 @@ class _Reading:
     persona: Persona
     tools: Sequence[Tool]
     about: Focus | None
+    model: str
 
     def resumed(self) -> Prompting | None:
         """The prompts of a turn that goes on, as they were begun: not a byte of them changes; None when no model was
@@ -106,17 +109,18 @@ class _Reading:
 
     def prompting(self) -> Prompting:
         """The prompts of a turn that begins."""
-        standing = standing_of(self.tx, self.lease.id)
-        pinned = standing.pinned
-        gone = prompts.out_of_sight(self.tx, pinned.sources, self.principal.clearance) if pinned else 0
-        moment = Moment(self.turn.frozen_at, self.principal.clearance, "", self._versions(), reclassified=gone > 0)
-        return Prompting(self._materials(standing, moment), self._profile(), moment, standing, writes=self._writes())
+        standing, past = earlier(self.tx, self.lease.id, self.turn.number, self.model)
+        changed, is_gone = briefed.since(self.principal, self.tx, self.about, standing.pinned)
+        moment = Moment(
+            self.turn.frozen_at, self.principal.clearance, self.model, self._versions(), reclassified=is_gone
+        )
+        materials = self._materials(standing, moment, past, changed)
+        return Prompting(materials, self._profile(), moment, standing, writes=self._writes())
 
-    def _materials(self, standing: Standing, moment: Moment) -> Materials:
+    def _materials(
+        self, standing: Standing, moment: Moment, past: Sequence[PastTurn], changed: Sequence[Item]
+    ) -> Materials:
         persona, user = self.persona, people.user(self.tx, self.lease.user_id)
-        past = past_turns(self.tx, self.lease.id, since=standing.lead.since, before=self.turn.number)
-        rendered = standing.pinned.at if standing.pinned else None
-        changed = briefed.since(self.principal, self.tx, self.about, rendered)
         materials = Materials(
             turn=self.turn.number,
             tools=tuple(tool.to_model() for tool in self.tools),
@@ -140,11 +144,20 @@ class _Reading:
         return frozenset(tool.name for tool in self.tools if tool.writes)
 
     def _profile(self) -> budget.Profile:
-        return budget.profile(self.persona.agent.budget)
+        """The agent's; what its record's type says the whole may come to counts for more."""
+        return budget.profile(self.persona.agent.budget, self.about.budget if self.about else None)
 
     def _versions(self) -> JsonObject:
         """What names the cause when a prompt changes: the persona's parts, and the tools that it may call."""
         return {**self.persona.versions, "tool_names": [tool.name for tool in self.tools]}
+
+
+def _model(persona: Persona, providers: Collection[str]) -> str:
+    """Which model will be asked first; "" when none can be: whoever asks is told why."""
+    with suppress(Misconfigured):
+        first = route.available(route.choose(persona.agent.model_routing, "default"), providers)[0]
+        return named(first.provider, first.model)
+    return ""
 
 
 def _is_due(materials: Materials, standing: Standing, moment: Moment) -> bool:

@@ -1,34 +1,34 @@
-"""The session's turns that are over, as a prompt's history tells them."""
+"""The session's turns that are over, as a prompt's history tells them. Pure."""
 
-from uuid import UUID
+from collections.abc import Sequence
 
 from parlour.context.history import Message, PastTurn
 from parlour.context.segment import Source
-from parlour.infra.jsonable import JsonObject
-from parlour.infra.postgres import Transaction
+from parlour.infra.jsonable import Json, JsonObject
 from parlour.turns import polite
-from parlour.turns.prompts import store
-from parlour.turns.prompts.store import PastRow
 from parlour.turns.records import Earlier
 
 MOST_TURNS = 24
 """Turns that are read at most: a history of more than 20 messages is cut, whatever they hold."""
 
 
-def past_turns(tx: Transaction, session_id: UUID, *, since: int, before: int) -> list[PastTurn]:
-    """The turns with numbers from `since` up to below `before`, oldest first, at most the newest `MOST_TURNS`."""
-    rows = store.past_turns(tx, session_id, since=since, before=before, most=MOST_TURNS)
-    return [_turn(row) for row in reversed(rows)]
+def past_turns(rows: Sequence[JsonObject]) -> list[PastTurn]:
+    """Turns from their rows: id, number, what was called, and the messages in order."""
+    return [_turn(row) for row in rows]
 
 
-def _turn(row: PastRow) -> PastTurn:
-    said = [(str(one["direction"]), _message(one)) for one in row.messages or []]
+def _turn(row: JsonObject) -> PastTurn:
+    said = [(str(one["direction"]), _message(one)) for one in _objects(row["messages"])]
     return PastTurn(
-        row.number, str(row.id),
+        int(str(row["number"])), str(row["id"]),
         asked=tuple(one for direction, one in said if direction == "inbound" and one.text.strip()),
-        called=tuple(row.called or ()),
+        called=tuple(_objects(row["called"])),
         replied=tuple(one for direction, one in said if direction == "outbound" and one.text.strip()),
     )  # fmt: skip
+
+
+def _objects(value: Json) -> list[JsonObject]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
 def _message(row: JsonObject) -> Message:

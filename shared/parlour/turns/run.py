@@ -152,7 +152,7 @@ def _load(running: Running) -> Loaded:
     with running.stages.timed("load"):
         loaded = services.database.run(
             running.feed.principal,
-            lambda tx: load(tx, running.lease, running.turn, running.inputs, services.links, now),
+            lambda tx: load(tx, running.lease, running.turn, running.inputs, services.links, services.models, now),
         )
     running.open_calls.update(loaded.open_calls)
     running.prompting = loaded.prompting

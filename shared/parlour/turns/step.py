@@ -17,7 +17,7 @@ from parlour.turns import store
 from parlour.turns.act import reserve_effects
 from parlour.turns.journal import CallModel, Journal, Step
 from parlour.turns.load import Loaded
-from parlour.turns.prompts.prompting import Prompting
+from parlour.turns.prompts.prompting import Prompting, named
 from parlour.turns.records import LlmCall, StepRow
 from parlour.turns.running import SECONDS_KEPT, Running
 
@@ -37,7 +37,7 @@ def ask_model(running: Running, loaded: Loaded, journal: Journal, step: CallMode
     choices = route.available(route.choose(loaded.persona.agent.model_routing, "default"), running.services.models)
     prompting = loaded.prompting
     with running.stages.timed("assemble"):
-        assembled = prompting.next(step.number, loaded.rounds(journal), f"{choices[0].provider}/{choices[0].model}")
+        assembled = prompting.next(step.number, loaded.rounds(journal), named(choices[0].provider, choices[0].model))
     asking = _Asking(running, step.number, prompting, assembled)
     asking.request(choices[0], again=step.again)
     try:

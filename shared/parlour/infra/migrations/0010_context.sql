@@ -48,6 +48,11 @@ CREATE TABLE ledgers (
 CALL isolate('ledgers');
 CREATE INDEX ledgers_month ON ledgers (tenant_id, month);
 
+-- ledgers: what was kept of a tenant's prompts, some of which may have been kept long enough (id: the tenant).
+ALTER TABLE work_due DROP CONSTRAINT work_due_kind_check;
+ALTER TABLE work_due ADD CONSTRAINT work_due_kind_check
+    CHECK (kind IN ('session', 'outbox', 'tool_call', 'embedding', 'file', 'record_type', 'ledgers'));
+
 -- Tokens that a model reports for one token of cl100k_base, by the script of the text.
 CREATE TABLE token_factors (
     tenant_id uuid NOT NULL REFERENCES tenants ON DELETE CASCADE,

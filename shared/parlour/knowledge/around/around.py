@@ -1,5 +1,7 @@
 """What stands around a record: for the briefing of a conversation about it. One round trip each."""
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
@@ -9,7 +11,7 @@ from parlour.knowledge.around.store import Near
 from parlour.knowledge.search.search import FEW
 from parlour.principal import Principal
 
-__all__ = ["Near", "around", "changes", "projects"]
+__all__ = ["Near", "Since", "around", "projects", "since"]
 
 NEAREST = 8
 """Rows near a record that may go into its briefing: the best few; what is asked for is searched."""
@@ -17,6 +19,9 @@ NEAREST = 8
 _RECENT = 8
 FILE_TOKENS = 2_500
 """Tokens (cl100k_base) up to which a project's files are told whole; larger ones are searched."""
+
+_CLASSIFIED = ("entities", "handles", "context_rows", "files")
+"""Where what is told has a classification of its own."""
 
 _MOST_CHANGES = 30
 _MOST_PROJECTS = 20
@@ -31,9 +36,29 @@ def around(principal: Principal, tx: Transaction, entity_id: UUID, *, team_id: U
     )  # fmt: skip
 
 
-def changes(principal: Principal, tx: Transaction, entity_id: UUID, since: datetime) -> list[Near]:
-    """What changed on the record after `since`, newest first, 30 at most."""
-    return store.changes(tx, entity_id, clearance=principal.clearance, since=since, most=_MOST_CHANGES)
+@dataclass(frozen=True, slots=True)
+class Since:
+    """What became of a record and of what was told with it: the changes, newest first, and the sources that are gone
+    or that the reader may not see any more, as (table, id)."""
+
+    changes: tuple[Near, ...]
+    gone: frozenset[tuple[str, str]]
+
+
+def since(
+    principal: Principal, tx: Transaction, entity_id: UUID | None, moment: datetime, told: Iterable[tuple[str, str]]
+) -> Since:
+    """What changed on the record after `moment`, 30 changes at most, and what is gone of `told`: (table, id) of
+    entities, context_rows and files, and of handles. Other tables are not looked at."""
+    known = tuple(told)
+    asked = {table: [one for of, one in known if of == table] for table in _CLASSIFIED}
+    found = store.since(
+        tx, entity_id, clearance=principal.clearance, since=moment, most=_MOST_CHANGES, entities=asked["entities"],
+        handles=asked["handles"], rows=asked["context_rows"], files=asked["files"],
+    )  # fmt: skip
+    seen = {one.title for one in found if one.part == "seen"}
+    gone = {(table, one) for table, ids in asked.items() for one in ids if f"{table}/{one}" not in seen}
+    return Since(tuple(one for one in found if one.part != "seen"), frozenset(gone))
 
 
 def projects(principal: Principal, tx: Transaction) -> list[Near]:

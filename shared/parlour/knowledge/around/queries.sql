@@ -49,15 +49,42 @@ WITH own AS MATERIALIZED (
 )
 SELECT part, id, title, content, classification, score, created_at FROM found WHERE content IS NOT NULL;
 
--- name: changes
--- What changed on a record after a moment, as far as a reader may see it, newest first.
-SELECT 'change' AS part, r.id, r.title, r.content, r.classification, extract(epoch FROM r.created_at)::float8 AS score,
-       r.created_at
+-- name: since
+-- What changed on a record after a moment, as far as a reader may see it, newest first, and which of these sources are
+-- still there for the reader.
+(SELECT 'change' AS part, r.id, r.title, r.content, r.classification,
+        extract(epoch FROM r.created_at)::float8 AS score, r.created_at
+   FROM context_rows r
+  WHERE r.entity_id = %(entity_id)s AND r.kind = 'delta' AND r.created_at > %(since)s
+    AND r.classification <= %(clearance)s
+  ORDER BY r.created_at DESC, r.id
+  LIMIT %(most)s)
+ UNION ALL
+SELECT 'seen', e.id, 'entities/' || e.id, '', e.classification, 0, NULL
+  FROM entities e
+ WHERE e.id = ANY(%(entities)s::uuid[]) AND e.deleted_at IS NULL AND e.classification <= %(clearance)s
+ UNION ALL
+SELECT 'seen', e.id, 'handles/' || one.handle, '', e.classification, 0, NULL
+  FROM unnest(%(handles)s::text[]) AS one (handle)
+  JOIN entity_types t ON t.key = split_part(one.handle, '/', 1)
+  JOIN entities e ON e.type_id = t.id AND e.key = substr(one.handle, strpos(one.handle, '/') + 1)
+ WHERE e.deleted_at IS NULL AND e.classification <= %(clearance)s
+ UNION ALL
+SELECT 'seen', d.id, 'handles/' || one.handle, '', d.classification, 0, NULL
+  FROM unnest(%(handles)s::text[]) AS one (handle)
+  JOIN documents d ON one.handle LIKE 'document/%%' AND d.key = substr(one.handle, 10)
+ WHERE d.deleted_at IS NULL AND d.classification <= %(clearance)s
+ UNION ALL
+SELECT 'seen', r.id, 'context_rows/' || r.id, '', r.classification, 0, NULL
   FROM context_rows r
- WHERE r.entity_id = %(entity_id)s AND r.kind = 'delta' AND r.created_at > %(since)s
-   AND r.classification <= %(clearance)s
- ORDER BY r.created_at DESC, r.id
- LIMIT %(most)s;
+  LEFT JOIN entities e ON e.id = r.entity_id
+  LEFT JOIN documents d ON d.id = r.document_id
+ WHERE r.id = ANY(%(rows)s::uuid[]) AND r.classification <= %(clearance)s AND e.deleted_at IS NULL
+   AND d.deleted_at IS NULL AND (e.id IS NULL OR e.classification <= %(clearance)s)
+ UNION ALL
+SELECT 'seen', f.id, 'files/' || f.id, '', f.classification, 0, NULL
+  FROM files f
+ WHERE f.id = ANY(%(files)s::uuid[]) AND f.classification <= %(clearance)s;
 
 -- name: projects
 -- The tenant's projects that a reader may see, the ones changed last first.

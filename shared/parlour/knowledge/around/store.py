@@ -1,5 +1,6 @@
 """What stands around records, in the database."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -14,7 +15,7 @@ SQL = Queries.beside(__file__)
 class Near:
     """Something that stands around a record.
 
-    part        distillation, file, recent, nearest, change or project.
+    part        distillation, file, recent, nearest, change, project, or seen: nothing but that it is there.
     id          of the context row; of the file or the record for `file` and `project`.
     score       what orders those of one part.
     created_at  when it was written, None for a file.
@@ -40,9 +41,15 @@ def around(
     )  # fmt: skip
 
 
-def changes(tx: Transaction, entity_id: UUID, *, clearance: int, since: datetime, most: int) -> list[Near]:
-    """What changed on the record after `since`, newest first."""
-    return tx.all(SQL["changes"], Near, entity_id=entity_id, clearance=clearance, since=since, most=most)
+def since(
+    tx: Transaction, entity_id: UUID | None, *, clearance: int, since: datetime, most: int, entities: Sequence[str],
+    handles: Sequence[str], rows: Sequence[str], files: Sequence[str],
+) -> list[Near]:  # fmt: skip
+    """What changed on the record, newest first, and as `seen` those of the rest that are there."""
+    return tx.all(
+        SQL["since"], Near, entity_id=entity_id, clearance=clearance, since=since, most=most, entities=list(entities),
+        handles=list(handles), rows=list(rows), files=list(files),
+    )  # fmt: skip
 
 
 def projects(tx: Transaction, *, clearance: int, most: int) -> list[Near]:

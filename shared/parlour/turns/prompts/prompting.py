@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime
 from uuid import UUID
 
 from parlour.context import stubs
 from parlour.context.assemble import Assembled, Begun, begin
 from parlour.context.budget import Profile
 from parlour.context.calls import Round
+from parlour.context.history import PastTurn
 from parlour.context.ledger import Entry
 from parlour.context.materials import Materials, Moment
 from parlour.context.pins import Pinned
@@ -16,9 +16,11 @@ from parlour.context.segment import Layer, Lot
 from parlour.context.standing import Standing
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
+from parlour.turns.past import MOST_TURNS, past_turns
 from parlour.turns.prompts import store
 from parlour.turns.prompts.forms import Basis, Made, from_json, hashes, shelved, to_json, unshelved
-from parlour.turns.prompts.store import Kept, LedgerRow
+from parlour.turns.prompts.retention import month_of, over_at
+from parlour.turns.prompts.store import Earlier, Kept, LedgerRow
 
 _EVERYBODYS = 3
 """The highest clearance: a turn reads its own records, whoever may see them."""
@@ -71,11 +73,10 @@ class Prompting:
             step, month_of(self.moment.at), self.moment.at, self.moment.model, assembled.prompt.hash, basis, made
         )  # fmt: skip
         anew = assembled.ledger.cause is not None
-        kept = split(assembled.standing)
+        kept, texts, look_at = split(assembled.standing), {**words, **more}, over_at(row.month)
 
         def keep(tx: Transaction) -> None:
-            store.put_ledger(tx, turn_id, row, {**words, **more})
-            store.keep_standing(tx, session_id, kept, anew=anew, now=self.moment.at)
+            store.keep_prompt(tx, session_id, turn_id, row, texts, kept, anew=anew, look_at=look_at)
 
         return keep
 
@@ -87,18 +88,27 @@ class Prompting:
         """The turn is over: keep what the session's next one stands on. Nothing where no model was asked."""
         if self.begun:
             over = self.begun.standing.after_turn(self.steps)
-            store.keep_standing(tx, session_id, split(over), anew=False, now=self.moment.at)
+            store.end_turn(tx, session_id, split(over).standing, self.moment.at)
 
 
-def month_of(at: datetime) -> date:
-    """The month that a ledger is kept under, as its first day."""
-    return at.date().replace(day=1)
+def named(provider: str, model: str) -> str:
+    """A model as prompts are accounted for by it."""
+    return f"{provider}/{model}"
 
 
-def standing_of(tx: Transaction, session_id: UUID) -> Standing:
-    """What the session's next prompt stands on; nothing before its first."""
-    kept = store.standing(tx, session_id)
-    return joined(kept) if kept else Standing()
+def earlier(tx: Transaction, session_id: UUID, before: int, model: str) -> tuple[Standing, list[PastTurn]]:
+    """What the prompts of turn `before` stand on, and the turns since the last cut that are over.
+
+    A session that begins takes what was learned so far of how `model` counts, and keeps to it.
+    """
+    found = store.earlier(tx, session_id, model=model, before=before, most=MOST_TURNS)
+    return _standing(found), past_turns(found.past or [])
+
+
+def _standing(found: Earlier) -> Standing:
+    if found.standing is None:
+        return Standing(factors=found.factors or {})
+    return joined(Kept(found.standing, found.briefing))
 
 
 def resumed(tx: Transaction, session_id: UUID, turn_id: UUID) -> Basis | None:
@@ -107,7 +117,8 @@ def resumed(tx: Transaction, session_id: UUID, turn_id: UUID) -> Basis | None:
     if not rows or rows[0].basis is None:
         return None
     basis = unshelved(Basis, rows[0].basis, store.blobs(tx, rows[0].month, sorted(hashes(rows[0].basis))))
-    return replace(basis, begun=basis.begun.after(standing_of(tx, session_id)))
+    asked = _standing(store.earlier(tx, session_id, model="", before=0, most=0))
+    return replace(basis, begun=basis.begun.after(asked))
 
 
 def split(standing: Standing) -> Kept:

@@ -1,24 +1,52 @@
--- name: standing
--- What the session's next prompt stands on; no row before its first prompt.
-SELECT standing, briefing FROM session_prompts WHERE session_id = %(session_id)s;
+-- name: earlier
+-- What the session's next prompt stands on: what was kept of its prompts and, before the first, what was learned of how
+-- the model counts; with its turns since the last cut that are over, oldest first, each with its messages and with what
+-- it called. No row where there is none of it.
+WITH kept AS (
+    SELECT standing, briefing FROM session_prompts WHERE session_id = %(session_id)s
+), over AS (
+    SELECT t.id, t.number, t.called,
+           (SELECT jsonb_agg(jsonb_build_object('id', m.id, 'direction', m.direction, 'kind', m.kind, 'body', m.body)
+                             ORDER BY m.position)
+              FROM messages m WHERE m.turn_id = t.id) AS messages
+      FROM turns t
+     WHERE t.session_id = %(session_id)s AND t.number < %(before)s
+       AND t.number >= COALESCE((SELECT (standing -> 'lead' ->> 'since')::int FROM kept), 0)
+     ORDER BY t.number DESC
+     LIMIT %(most)s
+), earlier AS (
+    SELECT (SELECT standing FROM kept) AS standing,
+           (SELECT briefing FROM kept) AS briefing,
+           (SELECT jsonb_agg(to_jsonb(over) ORDER BY number) FROM over) AS past,
+           (SELECT jsonb_object_agg(script, factor)
+              FROM token_factors WHERE model = %(model)s AND NOT EXISTS (SELECT FROM kept)) AS factors
+)
+SELECT standing, briefing, past, factors FROM earlier WHERE num_nonnulls(standing, past, factors) > 0;
 
--- name: keep_standing
--- Keep what the session's next prompt stands on. The briefing is written only where it was rendered anew.
-INSERT INTO session_prompts (tenant_id, session_id, standing, briefing, updated_at)
-VALUES (current_tenant(), %(session_id)s, %(standing)s, %(briefing)s, %(now)s)
-ON CONFLICT (tenant_id, session_id) DO UPDATE
-   SET standing = EXCLUDED.standing, updated_at = EXCLUDED.updated_at,
-       briefing = CASE WHEN %(anew)s THEN EXCLUDED.briefing ELSE session_prompts.briefing END;
+-- name: end_turn
+-- What the session's next prompt stands on once a turn is over; nothing where it asked no model.
+UPDATE session_prompts SET standing = %(standing)s, updated_at = %(now)s WHERE session_id = %(session_id)s;
 
--- name: put_blobs
--- Texts by their hash, each kept once a month.
-INSERT INTO ledger_blobs (tenant_id, month, hash, words)
-SELECT current_tenant(), %(month)s, one.hash, one.words
-  FROM unnest(%(hashes)s::text[], %(texts)s::text[]) AS one (hash, words)
-ON CONFLICT (tenant_id, month, hash) DO NOTHING;
-
--- name: put_ledger
--- The record of one prompt; asked again, it is the newer prompt that counts.
+-- name: keep_prompt
+-- The record of one prompt, with every text that it names, each kept once a month, and what the session's next one
+-- stands on; asked again, it is the newer prompt that counts. The first of a tenant's has somebody look, once its month
+-- is over, for what is to go.
+WITH texts AS (
+    INSERT INTO ledger_blobs (tenant_id, month, hash, words)
+    SELECT current_tenant(), %(month)s, one.hash, one.words
+      FROM unnest(%(hashes)s::text[], %(texts)s::text[]) AS one (hash, words)
+    ON CONFLICT (tenant_id, month, hash) DO NOTHING
+), stands AS (
+    INSERT INTO session_prompts (tenant_id, session_id, standing, briefing, updated_at)
+    VALUES (current_tenant(), %(session_id)s, %(standing)s, %(briefing)s, %(at)s)
+    ON CONFLICT (tenant_id, session_id) DO UPDATE
+       SET standing = EXCLUDED.standing, updated_at = EXCLUDED.updated_at,
+           briefing = CASE WHEN %(anew)s THEN EXCLUDED.briefing ELSE session_prompts.briefing END
+), goes AS (
+    INSERT INTO work_due (tenant_id, kind, id, due_at)
+    VALUES (current_tenant(), 'ledgers', current_tenant(), %(look_at)s)
+    ON CONFLICT (tenant_id, kind, id) DO NOTHING
+)
 INSERT INTO ledgers (tenant_id, turn_id, step, month, at, model, prompt_hash, basis, made)
 VALUES (current_tenant(), %(turn_id)s, %(step)s, %(month)s, %(at)s, %(model)s, %(prompt_hash)s, %(basis)s, %(made)s)
 ON CONFLICT (tenant_id, turn_id, step) DO UPDATE
@@ -54,20 +82,9 @@ DELETE FROM ledger_blobs
        SELECT tenant_id, month, hash FROM ledger_blobs
         WHERE tenant_id = current_tenant() AND month < %(before)s LIMIT %(most)s);
 
--- name: past_turns
--- The session's turns from one on that are over, newest first, each with its messages and with what it called.
-SELECT t.id, t.number, t.called,
-       (SELECT jsonb_agg(jsonb_build_object('id', m.id, 'direction', m.direction, 'channel', m.channel, 'kind', m.kind,
-                                            'body', m.body, 'received_at', m.received_at) ORDER BY m.position)
-          FROM messages m WHERE m.turn_id = t.id) AS messages
-  FROM turns t
- WHERE t.session_id = %(session_id)s AND t.number >= %(since)s AND t.number < %(before)s
- ORDER BY t.number DESC
- LIMIT %(most)s;
-
--- name: factors
--- What was learned of a model's tokens, by script.
-SELECT script, factor FROM token_factors WHERE model = %(model)s;
+-- name: oldest_month
+-- The first month of which something is kept.
+SELECT month FROM ledger_blobs WHERE tenant_id = current_tenant() ORDER BY month LIMIT 1;
 
 -- name: learn_factor
 -- A further report of how many tokens a model counts: the newest weighs a fifth.
@@ -75,22 +92,6 @@ INSERT INTO token_factors (tenant_id, model, script, factor)
 VALUES (current_tenant(), %(model)s, %(script)s, %(factor)s)
 ON CONFLICT (tenant_id, model, script) DO UPDATE
    SET factor = token_factors.factor * 0.8 + EXCLUDED.factor * 0.2, learned = token_factors.learned + 1;
-
--- name: sources_out_of_sight
--- How many of a pinned briefing's sources the reader may not see any more, or are gone.
-SELECT count(*)
-  FROM unnest(%(tables)s::text[], %(ids)s::text[]) AS one (of, id)
- WHERE NOT CASE one.of
-       WHEN 'entities' THEN EXISTS (SELECT FROM entities e WHERE e.id = one.id::uuid AND e.deleted_at IS NULL
-                                                             AND e.classification <= %(clearance)s)
-       WHEN 'handles' THEN EXISTS (SELECT FROM entities e JOIN entity_types t ON t.id = e.type_id
-                                    WHERE t.key = split_part(one.id, '/', 1)
-                                      AND e.key = substr(one.id, strpos(one.id, '/') + 1)
-                                      AND e.deleted_at IS NULL AND e.classification <= %(clearance)s)
-       WHEN 'context_rows' THEN EXISTS (SELECT FROM context_rows r WHERE r.id = one.id::uuid
-                                                                     AND r.classification <= %(clearance)s)
-       WHEN 'files' THEN EXISTS (SELECT FROM files f WHERE f.id = one.id::uuid AND f.classification <= %(clearance)s)
-       ELSE true END;
 
 -- name: place
 -- Where a turn stands in its session, and its neighbours there that have records of their prompts.

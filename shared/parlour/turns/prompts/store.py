@@ -5,15 +5,11 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from uuid import UUID
 
-from parlour.context.segment import Source
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction, jsonb
 from parlour.infra.queries import Queries
 
 SQL = Queries.beside(__file__)
-
-_CHECKED = frozenset({"entities", "handles", "context_rows", "files"})
-"""Tables whose rows are classified."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +21,18 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class PastRow:
-    """A turn that is over: what it called, as history tells it, and its messages in order."""
+class Earlier:
+    """What a session's next prompt comes after.
 
-    id: UUID
-    number: int
-    called: list[JsonObject] | None
-    messages: list[JsonObject] | None
+    standing, briefing  what was kept of its prompts; None before the first.
+    past                its turns that are over, oldest first: {id, number, called, messages}.
+    factors             before the first prompt: what was learned of the model's tokens, by script.
+    """
+
+    standing: JsonObject | None
+    briefing: JsonObject | None
+    past: list[JsonObject] | None
+    factors: dict[str, float] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,35 +79,35 @@ class Blob:
     words: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Factor:
-    """Tokens that a model reports for one of cl100k_base, in one script."""
-
-    script: str
-    factor: float
+NOTHING = Earlier(None, None, None, None)
 
 
-def standing(tx: Transaction, session_id: UUID) -> Kept | None:
-    """What was kept of the session's prompts; None before its first."""
-    return tx.first(SQL["standing"], Kept, session_id=session_id)
+def earlier(tx: Transaction, session_id: UUID, *, model: str, before: int, most: int) -> Earlier:
+    """What the session's next prompt comes after: up to `most` turns with numbers below `before`, the newest."""
+    found = tx.first(SQL["earlier"], Earlier, session_id=session_id, model=model, before=before, most=most)
+    return found or NOTHING
 
 
-def keep_standing(tx: Transaction, session_id: UUID, kept: Kept, *, anew: bool, now: datetime) -> None:
-    """Keep what the next prompt stands on; `anew` says that the briefing is another one than before."""
+def keep_prompt(
+    tx: Transaction, session_id: UUID, turn_id: UUID, row: LedgerRow, blobs: Mapping[str, str], kept: Kept, *,
+    anew: bool, look_at: datetime,
+) -> None:  # fmt: skip
+    """Store the record of a prompt with the texts that it names, and what the next one stands on.
+
+    anew     the briefing is another one than before.
+    look_at  when somebody is to look for what has been kept long enough, if nobody is to yet.
+    """
     tx.run(
-        SQL["keep_standing"],
-        session_id=session_id, standing=kept.standing, briefing=kept.briefing if anew else None, anew=anew, now=now,
-    )  # fmt: skip
-
-
-def put_ledger(tx: Transaction, turn_id: UUID, row: LedgerRow, blobs: Mapping[str, str]) -> None:
-    """Store the record of a prompt, with the texts that it names."""
-    tx.run(SQL["put_blobs"], month=row.month, hashes=list(blobs), texts=list(blobs.values()))
-    tx.run(
-        SQL["put_ledger"],
+        SQL["keep_prompt"],
         turn_id=turn_id, step=row.step, month=row.month, at=row.at, model=row.model, prompt_hash=row.prompt_hash,
-        basis=row.basis, made=jsonb(row.made),
+        basis=row.basis, made=jsonb(row.made), hashes=list(blobs), texts=list(blobs.values()), session_id=session_id,
+        standing=kept.standing, briefing=kept.briefing if anew else None, anew=anew, look_at=look_at,
     )  # fmt: skip
+
+
+def end_turn(tx: Transaction, session_id: UUID, standing: JsonObject, now: datetime) -> None:
+    """A turn is over: what the next prompt stands on."""
+    tx.run(SQL["end_turn"], session_id=session_id, standing=standing, now=now)
 
 
 def ledgers(tx: Transaction, turn_id: UUID, clearance: int) -> list[LedgerRow]:
@@ -135,28 +136,12 @@ def drop_before(tx: Transaction, before: date, most: int) -> int:
     return tx.run(SQL["drop_ledgers"], before=before, most=most) + tx.run(SQL["drop_blobs"], before=before, most=most)
 
 
-def past_turns(tx: Transaction, session_id: UUID, *, since: int, before: int, most: int) -> list[PastRow]:
-    """Up to `most` turns with numbers from `since` up to below `before`, newest first."""
-    return tx.all(SQL["past_turns"], PastRow, session_id=session_id, since=since, before=before, most=most)
-
-
-def factors(tx: Transaction, model: str) -> dict[str, float]:
-    """What was learned of a model's tokens, by script."""
-    return {one.script: one.factor for one in tx.all(SQL["factors"], Factor, model=model)}
+def oldest_month(tx: Transaction) -> date | None:
+    """The first month of which something is kept; None when nothing is."""
+    found: date | None = tx.value(SQL["oldest_month"])
+    return found
 
 
 def learn_factor(tx: Transaction, model: str, script: str, factor: float) -> None:
     """Take in a further report of how many tokens a model counts."""
     tx.run(SQL["learn_factor"], model=model, script=script, factor=factor)
-
-
-def out_of_sight(tx: Transaction, sources: Sequence[Source], clearance: int) -> int:
-    """How many of those sources are gone, or above that clearance."""
-    checked = [one for one in sources if one.table in _CHECKED]
-    if not checked:
-        return 0
-    found: int = tx.value(
-        SQL["sources_out_of_sight"],
-        tables=[one.table for one in checked], ids=[one.id for one in checked], clearance=clearance,
-    )  # fmt: skip
-    return found
