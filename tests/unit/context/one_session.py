@@ -7,18 +7,9 @@ from tests.unit.context.promises import PROMISES
 from tests.unit.context.talk import Talk, Turn, play
 
 MOVES = (
-    *["say"] * 6,
-    "edit",
-    "search",
-    "rounds",
-    "hindi",
-    "text_file",
-    "edits",
-    "write",
-    *["say"] * 5,
-    "flood",
-    "paste",
-)
+    *["say"] * 6, "edit", "search", "rounds", "hindi", "text_file", "edits", "write", *["say"] * 5, "flood", "paste",
+    "huge", "huge",
+)  # fmt: skip
 
 
 def main() -> None:

@@ -27,7 +27,8 @@ class Mutation:
 
 MUTATIONS = {
     "a timestamp in the briefing": Mutation(
-        "briefing.py", "pieces = [_lead(about)]", "pieces = [_lead(about), str(__import__('time').perf_counter_ns())]",
+        "briefing.py", 'return f"{subject} What stands here',
+        "return f\"{__import__('time').perf_counter_ns()} {subject} What stands here",
         "layer briefing is another when it is assembled again",
     ),
     "the heartbeat in the system prompt": Mutation(
