@@ -127,8 +127,13 @@ def _sent(block: Block, words: Mapping[str, str]) -> str:
 
 
 def _candidates(before: Sequence[Entry], after: Sequence[Entry], words: Mapping[str, str]) -> JsonObject:
-    """Who is new, who is gone, and who changed sides."""
-    had, has = _by_source(before), _by_source(after)
+    """Who is new, who is gone, and who changed sides. A pinned briefing's candidates are told by the turn that rendered
+    it alone: they are compared only where both did."""
+    told = all(any(one.item.lot.layer is Layer.BRIEFING for one in side) for side in (before, after))
+    had, has = (
+        _by_source([one for one in side if told or one.item.lot.layer is not Layer.BRIEFING])
+        for side in (before, after)
+    )
     sides = {key for key in had.keys() & has.keys() if (had[key].reason is None) != (has[key].reason is None)}
     chosen = {
         "added": [one for key, one in has.items() if key not in had],

@@ -18,7 +18,7 @@ from parlour.context.ledger import Entry, Forgotten, text_hash
 from parlour.context.materials import Materials
 from parlour.context.segment import Segment
 from parlour.context.standing import Standing
-from parlour.infra.jsonable import Json, JsonObject, canonical
+from parlour.infra.jsonable import Json, JsonObject
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -74,13 +74,18 @@ def shelved(value: object) -> tuple[JsonObject, dict[str, str]]:
     words: dict[str, str] = {}
 
     def put(one: Json) -> Json:
-        text = one if isinstance(one, str) else canonical(one)
+        text = one if isinstance(one, str) else _in_order(one)
         words[text_hash(text)] = text
         return text_hash(text)
 
     found = _walked(to_json(value), put, put)
     assert isinstance(found, dict)  # noqa: S101 - narrows a type
     return found, words
+
+
+def _in_order(value: Json) -> str:
+    """An object as text with its keys as they stand: a tool's result is told in the order of its keys."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def hashes(given: JsonObject) -> set[str]:
