@@ -25,11 +25,15 @@ _SEARCHED = ("documents",)
 
 @dataclass(frozen=True, slots=True)
 class Assembled:
-    """A prompt, where its tokens went, and what the session's next prompt stands on once it was sent."""
+    """A prompt, where its tokens went, and what the session's next prompt stands on once it was sent.
+
+    cached  tokens that the provider should still have of the prompt before.
+    """
 
     prompt: Prompt
     ledger: Ledger
     standing: Standing
+    cached: int = 0
 
     @property
     def tokens_by_layer(self) -> dict[str, int]:
@@ -63,7 +67,7 @@ class Begun:
         result fits any more."""
         meter = Meter(self.standing.factors)
         again = self._repeated(meter, rounds)
-        most = tail.segment(meter, Layer.REMINDER, self._said_again(searched=True), "last").tokens
+        most = tail.segment(meter, Layer.REMINDER, self._said_again(searched=True), "last").tokens if rounds else 0
         fitted = self._fitted(meter, rounds, self.calls - most)
         ordered = tuple(in_order([*self.segments, fitted.segment, again]))
         prints = cache.prints(ordered)
@@ -77,7 +81,8 @@ class Begun:
             (*self.entries, *_called(rounds, fitted)), ordered, marked, next(iter(self.causes), None), served.miss
         )
         standing = self.standing.after_asking(self.moment.at, self.moment.model, prints, marked)
-        return Assembled(render(ordered, marked), ledger, standing)
+        kept = sum(one.tokens for one in prints[: max(cached, default=0)])
+        return Assembled(render(ordered, marked), ledger, standing, kept)
 
     def after(self, asked: Standing) -> "Begun":
         """The turn after one of its prompts was sent: the next is held against that one."""
