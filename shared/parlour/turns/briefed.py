@@ -55,15 +55,13 @@ def candidates(
     return items
 
 
-def since(
-    principal: Principal, tx: Transaction, about: Focus | None, pinned: Pinned | None
-) -> tuple[list[Item], bool]:  # fmt: skip
-    """What changed on the record after its briefing was rendered, oldest first, and whether anything that it tells of
-    is gone or above the reader's clearance by now."""
+def since(principal: Principal, tx: Transaction, pinned: Pinned | None) -> tuple[list[Item], bool]:
+    """What changed on the records of a briefing after it was rendered, oldest first, and whether anything that it tells
+    of is gone or above the reader's clearance by now."""
     if pinned is None:
         return [], False
     told = [(one.table, one.id) for one in pinned.sources]
-    found = around.since(principal, tx, about.id if about else None, pinned.at, told)
+    found = around.since(principal, tx, pinned.at, told, follows=bool(pinned.about))
     return [_item(one) for one in reversed(found.changes)], bool(found.gone)
 
 
@@ -95,4 +93,7 @@ def _is_project(about: Focus) -> bool:
 def _item(near: Near) -> Item:
     source = Source(_TABLES.get(near.part, "context_rows"), str(near.id))
     text = f"- {near.title}: {near.content}" if near.part == "project" else near.content
-    return Item(_LOTS[near.part], text, source, score=near.score, level=near.classification, title=near.title)
+    also = tuple(Source(*owner.split("/", 1)) for owner in near.owners)
+    return Item(
+        _LOTS[near.part], text, source, score=near.score, level=near.classification, title=near.title, also=also
+    )

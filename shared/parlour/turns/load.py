@@ -110,7 +110,7 @@ class _Reading:
     def prompting(self) -> Prompting:
         """The prompts of a turn that begins."""
         standing, past = earlier(self.tx, self.lease.id, self.turn.number, self.model)
-        changed, is_gone = briefed.since(self.principal, self.tx, self.about, standing.pinned)
+        changed, is_gone = briefed.since(self.principal, self.tx, standing.pinned)
         moment = Moment(
             self.turn.frozen_at, self.principal.clearance, self.model, self._versions(), reclassified=is_gone
         )

@@ -1,5 +1,6 @@
 """One step of a turn: the model is asked. The request is committed before, the answer after."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
@@ -67,6 +68,7 @@ class _Asking:
         running = self.running
         if again:
             running.feed.add("text_reset", {"step": self.number})
+        running.feed.add("context_usage", self.prompting.usage(self.number, self.assembled))
         now = running.services.clock()
         reservation = self._new_reservation()
         keep = self.prompting.keep(running.turn.id, running.lease.id, self.number, self.assembled)
@@ -123,15 +125,24 @@ class _Asking:
         requests = Step(self.number, completed.blocks, completed.stop_reason).requests
         reserve = reserve_effects(self.running, loaded, self.number, requests)
         calls = self._calls(completed.usage)
+        learn = self._learn(answered, completed.usage)
 
         def commit(tx: Transaction) -> None:
             store.complete_step(
                 tx, self.running.turn.id, row, provider=answered.provider, model=answered.model, now=now
             )  # fmt: skip
             reserve(tx)
+            learn(tx)
             self._settle(tx, calls)
 
         self.running.feed.write(commit)
+
+    def _learn(self, answered: Attempt, usage: Usage) -> Callable[[Transaction], None]:
+        """How to keep what the model's report says of its tokens; a turn's first is enough."""
+        reported = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
+        if self.number > 1:
+            return lambda _: None
+        return self.prompting.learn(self.assembled, answered.provider, answered.model, reported)
 
     def _admit(self, choice: Choice) -> None:
         """The first try was reserved with the request; every further one is before it is made."""

@@ -59,7 +59,7 @@ def test_every_step_call_and_tool_is_in_the_journal(desk: Desk) -> None:
     layers = calls[1][5]
     assert isinstance(layers, dict)
     assert layers["calls"] > 0
-    assert set(layers) == {"tools", "tiers", "history", "heartbeat", "message", "calls"}
+    assert set(layers) == {"tools", "tiers", "briefing", "heartbeat", "message", "calls", "reminder"}
 
 
 def test_the_model_reads_the_persona_the_history_and_the_moment(desk: Desk) -> None:

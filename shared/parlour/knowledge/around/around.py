@@ -20,8 +20,8 @@ _RECENT = 8
 FILE_TOKENS = 2_500
 """Tokens (cl100k_base) up to which a project's files are told whole; larger ones are searched."""
 
-_CLASSIFIED = ("entities", "handles", "context_rows", "files")
-"""Where what is told has a classification of its own."""
+_CLASSIFIED, _ROWS = ("entities", "handles", "documents", "files"), "context_rows"
+"""Where what is told has a classification of its own, and stays; and what is written anew now and then."""
 
 _MOST_CHANGES = 30
 _MOST_PROJECTS = 20
@@ -38,27 +38,31 @@ def around(principal: Principal, tx: Transaction, entity_id: UUID, *, team_id: U
 
 @dataclass(frozen=True, slots=True)
 class Since:
-    """What became of a record and of what was told with it: the changes, newest first, and the sources that are gone
-    or that the reader may not see any more, as (table, id)."""
+    """What became of what was told: the changes, newest first, and the sources that are gone or that the reader may not
+    see any more, as (table, id)."""
 
     changes: tuple[Near, ...]
     gone: frozenset[tuple[str, str]]
 
 
 def since(
-    principal: Principal, tx: Transaction, entity_id: UUID | None, moment: datetime, told: Iterable[tuple[str, str]]
+    principal: Principal, tx: Transaction, moment: datetime, told: Iterable[tuple[str, str]], *, follows: bool
 ) -> Since:
-    """What changed on the record after `moment`, 30 changes at most, and what is gone of `told`: (table, id) of
-    entities, context_rows and files, and of handles. Other tables are not looked at."""
+    """What changed after `moment` on the records among `told` if it `follows` them, 30 changes at most, and what of it
+    is gone: (table, id) of entities, documents, files and context_rows, and of handles. A row that was written anew is
+    not gone, as long as what it belongs to is there. Other tables are not looked at."""
     known = tuple(told)
-    asked = {table: [one for of, one in known if of == table] for table in _CLASSIFIED}
+    asked = {table: [one for of, one in known if of == table] for table in (*_CLASSIFIED, _ROWS)}
+    if not any(asked.values()):
+        return Since((), frozenset())
     found = store.since(
-        tx, entity_id, clearance=principal.clearance, since=moment, most=_MOST_CHANGES, entities=asked["entities"],
-        handles=asked["handles"], rows=asked["context_rows"], files=asked["files"],
+        tx, moment, clearance=principal.clearance, most=_MOST_CHANGES, follows=follows, entities=asked["entities"],
+        handles=asked["handles"], rows=asked[_ROWS], files=asked["files"], documents=asked["documents"],
     )  # fmt: skip
-    seen = {one.title for one in found if one.part == "seen"}
-    gone = {(table, one) for table, ids in asked.items() for one in ids if f"{table}/{one}" not in seen}
-    return Since(tuple(one for one in found if one.part != "seen"), frozenset(gone))
+    parts = {one.title: one.part for one in found if one.part in {"seen", "hidden"}}
+    gone = {(table, one) for table in _CLASSIFIED for one in asked[table] if f"{table}/{one}" not in parts}
+    gone |= {(_ROWS, one) for one in asked[_ROWS] if f"{_ROWS}/{one}" in parts}
+    return Since(tuple(one for one in found if one.part == "change"), frozenset(gone))
 
 
 def projects(principal: Principal, tx: Transaction) -> list[Near]:

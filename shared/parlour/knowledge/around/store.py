@@ -15,10 +15,12 @@ SQL = Queries.beside(__file__)
 class Near:
     """Something that stands around a record.
 
-    part        distillation, file, recent, nearest, change, project, or seen: nothing but that it is there.
+    part        distillation, file, recent, nearest, change, project; seen and hidden: nothing but that it is there, and
+                that it is not for its reader any more.
     id          of the context row; of the file or the record for `file` and `project`.
     score       what orders those of one part.
     created_at  when it was written, None for a file.
+    owners      what a context row belongs to, as table/id: it goes with them, and is written anew with them.
     """
 
     part: str
@@ -28,6 +30,7 @@ class Near:
     classification: int
     score: float
     created_at: datetime | None
+    owners: list[str]
 
 
 def around(
@@ -42,13 +45,14 @@ def around(
 
 
 def since(
-    tx: Transaction, entity_id: UUID | None, *, clearance: int, since: datetime, most: int, entities: Sequence[str],
-    handles: Sequence[str], rows: Sequence[str], files: Sequence[str],
+    tx: Transaction, since: datetime, *, clearance: int, most: int, follows: bool, entities: Sequence[str],
+    handles: Sequence[str], rows: Sequence[str], files: Sequence[str], documents: Sequence[str],
 ) -> list[Near]:  # fmt: skip
-    """What changed on the record, newest first, and as `seen` those of the rest that are there."""
+    """What changed on these records if it `follows` them, newest first; as `seen` those of all these that are there,
+    as `hidden` those of the rows that the reader may not see."""
     return tx.all(
-        SQL["since"], Near, entity_id=entity_id, clearance=clearance, since=since, most=most, entities=list(entities),
-        handles=list(handles), rows=list(rows), files=list(files),
+        SQL["since"], Near, clearance=clearance, since=since, most=most, follows=follows, entities=list(entities),
+        handles=list(handles), rows=list(rows), files=list(files), documents=list(documents),
     )  # fmt: skip
 
 

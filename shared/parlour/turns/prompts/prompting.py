@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-from parlour.context import stubs
+from parlour.context import factors, stubs
 from parlour.context.assemble import Assembled, Begun, begin
 from parlour.context.budget import Profile
 from parlour.context.calls import Round
@@ -16,6 +16,7 @@ from parlour.context.segment import Layer, Lot
 from parlour.context.standing import Standing
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
+from parlour.models.route import OFFLINE
 from parlour.turns.past import MOST_TURNS, past_turns
 from parlour.turns.prompts import store
 from parlour.turns.prompts.forms import Basis, Made, from_json, hashes, shelved, to_json, unshelved
@@ -79,6 +80,21 @@ class Prompting:
             store.keep_prompt(tx, session_id, turn_id, row, texts, kept, anew=anew, look_at=look_at)
 
         return keep
+
+    def usage(self, step: int, assembled: Assembled) -> JsonObject:
+        """What the web is told of a prompt: its tokens by layer, and which share of it is likely to be cached."""
+        total = sum(assembled.tokens_by_layer.values())
+        return {
+            "step": step, "tokens": total, "budget": self.profile.total,
+            "tokens_by_layer": dict(assembled.tokens_by_layer), "cached_share": round(assembled.cached / total, 3),
+        }  # fmt: skip
+
+    def learn(self, assembled: Assembled, provider: str, model: str, reported: int) -> Callable[[Transaction], None]:
+        """How to keep what a report of `reported` input tokens says of the model's tokens. Once a turn is enough, and
+        the stand-in counts nothing that anybody pays for."""
+        segments = assembled.ledger.segments
+        found = None if provider == OFFLINE else factors.learned(segments, reported, self.standing.factors)
+        return lambda tx: store.learn_factor(tx, named(provider, model), *found) if found else None
 
     def called(self) -> tuple[JsonObject, ...]:
         """How the turn's calls enter history: each as it was asked, with one line for what came of it."""
