@@ -83,7 +83,8 @@ def _documents(tx: Transaction, principal: Principal, about: Focus, persona: Per
     lines = catalogue.tree_of(principal, tx, home, persona.team.id).lines()
     outlines = [tree.outline(lines, most, tokens.count) for most in _TREE_TOKENS]
     texts = [text for text in dict.fromkeys(outlines) if text] or [_NO_DOCUMENTS]
-    return [Item(Lot.TREE, texts[0], Source("trees", str(about.id)), tuple(texts[1:]), title="documents")]
+    also = tuple(Source("handles", one.handle) for one in lines if one.handle in texts[0])
+    return [Item(Lot.TREE, texts[0], Source("trees", str(about.id)), tuple(texts[1:]), title="documents", also=also)]
 
 
 def _is_project(about: Focus) -> bool:
