@@ -187,7 +187,7 @@ def test_a_prompt_made_under_more_clearance_stays_hidden_when_the_binding_is_low
     desk: Desk, talk: list[UUID]
 ) -> None:
     viewer = Principal(desk.tenant_id, "member", id=uuid7(desk.clock()), clearance=1, roles=frozenset({"viewer"}))
-    lifted = "jsonb_set(basis, '{begun,moment,clearance}', '2')"
+    lifted = "jsonb_set(basis, '{packed,begun,moment,clearance}', '2')"
     desk.rows(f"UPDATE ledgers SET basis = {lifted} WHERE basis IS NOT NULL RETURNING 1")
     with pytest.raises(NotFound):
         asked(desk, explain, talk[1], by=viewer)

@@ -19,6 +19,7 @@ from parlour.context.materials import Materials
 from parlour.context.segment import Segment
 from parlour.context.standing import Standing
 from parlour.infra.jsonable import Json, JsonObject
+from parlour.turns.prompts.packing import packed, unpacked
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -80,7 +81,7 @@ def shelved(value: object) -> tuple[JsonObject, dict[str, str]]:
 
     found = _walked(to_json(value), put, put)
     assert isinstance(found, dict)  # noqa: S101 - narrows a type
-    return found, words
+    return packed(found), words
 
 
 def _in_order(value: Json) -> str:
@@ -96,7 +97,7 @@ def hashes(given: JsonObject) -> set[str]:
         named.add(str(one))
         return one
 
-    _walked(given, note, note)
+    _walked(unpacked(given), note, note)
     return named
 
 
@@ -104,7 +105,7 @@ def unshelved[T](kind: type[T], given: JsonObject, words: Mapping[str, str]) -> 
     """A part back from JSON that names its words by hash. Forgotten names the words that are gone."""
     if missing := hashes(given) - words.keys():
         raise Forgotten(missing)
-    found = _walked(given, lambda one: words[str(one)], lambda one: json.loads(words[str(one)]))
+    found = _walked(unpacked(given), lambda one: words[str(one)], lambda one: json.loads(words[str(one)]))
     assert isinstance(found, dict)  # noqa: S101 - narrows a type
     return from_json(kind, found)
 
@@ -112,7 +113,7 @@ def unshelved[T](kind: type[T], given: JsonObject, words: Mapping[str, str]) -> 
 def named[T](kind: type[T], given: JsonObject) -> T:
     """A part whose texts are the hashes of its words, and whose JSON objects are empty: what is left of it when words
     are gone, and all that a comparison needs."""
-    found = _walked(given, lambda one: one, lambda _: dict(_NO_OBJECT))
+    found = _walked(unpacked(given), lambda one: one, lambda _: dict(_NO_OBJECT))
     assert isinstance(found, dict)  # noqa: S101 - narrows a type
     return from_json(kind, found)
 
