@@ -140,7 +140,7 @@ def fill(materials: Materials, standing: Standing, profile: Profile, moment: Mom
     segments = (*fixed, pinned.segment, *history.segments(meter, told), *_tail(filling), message)
     kept = calls + filling.purse.left + opening.repeated(meter, materials)
     entries = (*filling.entries, *_told(meter, standing.lead, plan, told))
-    return Filled(segments, entries, kept, told.lead, pinned, causes, _next(filling, plan, told))
+    return Filled(segments, entries, kept, told.lead, pinned, causes, _next(filling, plan, told, causes))
 
 
 def _required(
@@ -277,14 +277,15 @@ def _items(turn: PastTurn) -> list[Item]:
     ]
 
 
-def _next(filling: _Filling, plan: Plan, told: Told) -> Plan | None:
-    """Another attempt where history was cut: first with a smaller briefing, if room was all that it lacked."""
+def _next(filling: _Filling, plan: Plan, told: Told, causes: Sequence[Cause]) -> Plan | None:
+    """Another attempt where history was cut: first with a smaller briefing, if room was all that it lacked and the
+    briefing is rendered anew in any case. One that the cache has is worth more than the words of a few turns."""
     if not told.cut:
         return None
     all_told = (*told.cut, *told.turns)
     is_short = sum(turn.messages for turn in all_told) <= history.MOST_MESSAGES
     fits = history.size(filling.meter, all_told) <= filling.profile.share(Layer.HISTORY).cap
-    if is_short and fits and not plan.tight:
+    if is_short and fits and causes and not plan.tight:
         return replace(plan, tight=True)
     return replace(plan, lead=told.lead, cut=(*plan.cut, *told.cut), tight=False)
 

@@ -2,9 +2,9 @@
 
 A mark writes the bytes up to it to the cache, and lets the next prompt that begins with the same bytes read them there.
 Writing costs 1.25 times an uncached token and reading 0.1 times. So a mark pays when what it writes is read again with
-a likelihood of more than 0.25 / 0.9 = 28 %; of more than 0.25 / 1.15 = 22 % where the next prompt, if it came, would
-write the same bytes itself, as it does here. How likely that is, a session tells by itself: by the pauses between its
-turns, and by how many steps its turns take.
+a likelihood of more than 0.25 / 0.9 = 28 %; of more than 0.25 / 1.15 = 22 % where the prompt that reads it would write
+it otherwise, as a next turn does. How likely that is, a session tells by itself: by the pauses between its turns, and
+by how many steps its turns take.
 
 Prices, minima and the look back: Anthropic's documentation, "Prompt caching"
 (platform.claude.com/docs/en/build-with-claude/prompt-caching), in October 2026.
@@ -19,8 +19,6 @@ from parlour.context.segment import Layer, Segment
 MOST = 4
 WRITE, READ = 1.25, 0.1
 """Prices by that of an uncached token, cached for five minutes. Some models read for less (Sonnet 5.5: 0.05)."""
-
-PAYS_FROM = (WRITE - 1) / (WRITE - READ)
 
 LOOK_BACK = 20
 """Places that the provider looks at from a mark backwards for what was marked before, the mark's own the first.
@@ -59,11 +57,11 @@ class Pace:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """After how many blocks a prompt may be marked, the tokens up to there, and how likely they are read again."""
+    """After how many blocks a prompt may be marked, the tokens up to there, and what each is expected to save later."""
 
     blocks: int
     tokens: int
-    likely: float
+    saves: float
 
 
 def minimum(model: str) -> int:
@@ -84,7 +82,7 @@ def choose(
     paying = [
         one.blocks
         for one in _places(segments, pace, step)
-        if one.tokens >= least and (one.likely > PAYS_FROM or one.blocks in cached)
+        if one.tokens >= least and (one.saves > WRITE - 1 or one.blocks in cached)
     ]
     read = max(cached, default=0)
     if read and not any(read <= place < read + LOOK_BACK for place in paying):
@@ -107,7 +105,8 @@ def _places(segments: Sequence[Segment], pace: Pace, step: int) -> list[_Place]:
     step alone. Of a briefing that was overtaken by changes only the first block outlives the next one."""
     more = pace.step_follows(step)
     changed = any(segment.layer is Layer.DELTAS and segment.blocks for segment in segments)
-    again = 1 - (1 - more) * (1 - pace.turn_follows())
+    next_step = more * (1 - READ)
+    next_turn = (1 - more) * pace.turn_follows() * (WRITE - READ)
     found: dict[str, _Place] = {}
     blocks, tokens, stays = 0, 0, True
     for segment in segments:
@@ -119,7 +118,7 @@ def _places(segments: Sequence[Segment], pace: Pace, step: int) -> list[_Place]:
         if segment.layer is not Layer.TOOLS:
             later = segment.blocks[1:] if changed and segment.layer is Layer.BRIEFING else ()
             ends, length = blocks - len(later), tokens - sum(one.tokens for one in later)
-            found[_name(segment, stays=stays)] = _Place(ends, length, again if stays else more)
+            found[_name(segment, stays=stays)] = _Place(ends, length, next_step + (next_turn if stays else 0))
     return list(found.values())
 
 
@@ -139,8 +138,8 @@ class _Belief:
     kept: float
 
 
-_NEXT_TURN = _Belief(0.5, 1.5, 0.9)
-_SECOND_STEP = _Belief(0.5, 1.0, 0.9)
+_NEXT_TURN = _Belief(0.5, 1.0, 0.8)
+_SECOND_STEP = _Belief(0.4, 1.0, 0.95)
 _LATER_STEP = _Belief(0.3, 1.5, 0.95)
 """Chosen with bench.prompt_cost on scripts with tools in 0, 20, 40, 80 and 100 % of the turns, with one round and with
 several, warm, with breaks and an hour apart: what follows differs by less than 1 % between neighbouring values."""

@@ -113,5 +113,11 @@ def test_results_are_not_marked_where_turns_end_after_one_round() -> None:
 
 
 def test_one_long_pause_does_not_end_a_warm_session() -> None:
-    assert Pace((30.0, 30.0, 3_600.0)).turn_follows() > marks.PAYS_FROM
-    assert Pace((3_600.0, 3_600.0, 3_600.0)).turn_follows() < marks.PAYS_FROM
+    warm = (30.0,) * 4
+    assert chosen(Pace((*warm, 3_600.0), (1,) * 5)) == (3, 5, 10)
+    assert chosen(Pace((*warm, *(3_600.0,) * 6), (1,) * 6)) == ()
+
+
+def test_a_session_that_began_slowly_is_given_up_after_two_pauses() -> None:
+    assert chosen(Pace((3_600.0,), (1,))) == (3, 5, 10)
+    assert chosen(Pace((3_600.0, 3_600.0), (1, 1))) == ()
