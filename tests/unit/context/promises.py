@@ -21,6 +21,9 @@ _BRIEFED = 400
 _MOST, _KEPT = 20, 10
 """Messages that a history grows to, and that a cut leaves."""
 
+_PAYS_FROM = 0.25 / 1.15
+"""How likely a further step must be at least for a mark after the tail: writing costs a quarter more."""
+
 _TAIL = {
     "<parlour:recalled>": Layer.RECALL, "<parlour:memory>": Layer.MEMORY, "<parlour:changes>": Layer.DELTAS,
     "<parlour:state>": Layer.STATE, "<parlour:tail>": Layer.HEARTBEAT, "<parlour:reminder>": Layer.REMINDER,
@@ -53,7 +56,7 @@ def required_is_whole(played: Played, assembled: Assembled) -> None:
     assert foreign(materials.heartbeat) in opening, "layer heartbeat"
     for line in reminder.opening(materials.turn, materials.reminders):
         assert line in opening, "layer reminder"
-    for line in (played.begun or assembled.standing).standing.lead.recap if played.begun else ():
+    for line in assembled.standing.lead.recap:
         assert line in opening, "layer summary"
     if assembled.ledger.cause is not None:
         _record_is_whole(played, assembled)
@@ -162,7 +165,7 @@ def marks_are_few_and_pay(played: Played, assembled: Assembled) -> None:
     repeated = sum(len(one.blocks) for one in assembled.ledger.segments if one.placement == "last")
     ends = _layers(assembled)
     pace = played.standing.beginning(played.moment.at).pace
-    goes_on = played.step > 1 or pace.step_follows(played.step) > marks.PAYS_FROM
+    goes_on = played.step > 1 or pace.step_follows(played.step) > _PAYS_FROM
     for place in marked:
         assert 0 < place <= len(sizes) - repeated, "a mark on nothing"
         assert goes_on or ends[place - 1] not in _TAIL.values(), f"layer {ends[place - 1].name.lower()} is marked"

@@ -120,7 +120,8 @@ def _turn(played: Played, world: World, move: str, draw: random.Random) -> Itera
     except PromptOverflow as refused:
         yield replace(played, overflow=refused)
         return
-    before, first, rounds = played.before, None, ()
+    before, first = played.before, None
+    rounds: tuple[Round, ...] = ()
     planned = _rounds(world, move, draw) if played.materials.tools else ()
     for step in range(1, len(planned) + 2):
         rounds = planned[: step - 1]

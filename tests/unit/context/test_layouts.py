@@ -70,7 +70,7 @@ def test_what_the_pack_reminds_of_stands_in_the_tail_and_last_again() -> None:
     assert layout(prompt(asked)) == "S U1 T R"
     both = prompt(asked, searched(1))
     assert layout(both) == "S U1 T R TC TR R"
-    last = str(both.prompt.messages[-1]["content"][-1])  # type: ignore[index,call-overload]
+    last = str(both.prompt.messages[-1]["content"][-1])  # type: ignore[index]
     assert "right after each statement" in last
     assert "Name the price only once." in last
 

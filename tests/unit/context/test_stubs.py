@@ -34,7 +34,7 @@ def test_many_handles_are_counted_by_an_ellipsis_and_no_line_is_long() -> None:
 
 def test_what_was_asked_stays_and_what_was_read_goes() -> None:
     asked, answered = stubs.called([searched(SENTENCE)])
-    assert asked["role"], answered["role"] == ("assistant", "user")
+    assert [asked["role"], answered["role"]] == ["assistant", "user"]
     assert '"query": "x"' in str(asked).replace("'", '"')
     assert SENTENCE not in str(answered)
     assert "found [1] Report 1 (searched for: crane slab)" in str(answered)
