@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Literal
 
 from bench.caching import Sent, sent
-from bench.talks import Call, Script, Turn
+from bench.talks import Call, Malformed, Script, Turn
 from parlour.context import budget, heartbeat, marks, stubs
 from parlour.context.assemble import Begun, begin
 from parlour.context.calls import Round
@@ -17,6 +17,7 @@ from parlour.context.materials import Materials, Moment
 from parlour.context.render import Prompt, render
 from parlour.context.segment import Block, Item, Layer, Lot, Segment, Source
 from parlour.context.standing import Standing
+from parlour.infra.errors import PromptOverflow
 from parlour.infra.jsonable import JsonObject
 
 type Layout = Literal[
@@ -44,10 +45,14 @@ class _Edit:
 
 
 def play(script: Script, layout: Layout = "engine", gap: float | None = None) -> list[Sent]:
-    """All prompts of a script, in order. `gap`: seconds between all turns, whatever the script says."""
+    """All prompts of a script, in order. `gap`: seconds between all turns, whatever the script says. Malformed names
+    the turn that does not fit the script's budget."""
     player = _Player(script, layout)
     for number, turn in enumerate(script.turns, start=1):
-        player.turn(number, turn, turn.after if gap is None else gap)
+        try:
+            player.turn(number, turn, turn.after if gap is None else gap)
+        except PromptOverflow as error:
+            raise Malformed(f"{script.name}, turn {number}: {error}") from error
     return player.prompts
 
 
@@ -136,7 +141,7 @@ class _Player:
     def _keep_tail(self, segments: Sequence[Segment]) -> None:
         words = next(one for one in segments if one.layer is Layer.MESSAGE)
         tail = tuple(block for one in segments if one.placement == "tail" for block in one.blocks)
-        self.tails["".join(words.blocks[-1].pieces)] = tail
+        self.tails.setdefault("".join(words.blocks[-1].pieces), tail)
 
     def _remember(self, number: int, turn: Turn, rounds: Sequence[Round]) -> None:
         past = PastTurn(

@@ -67,10 +67,9 @@ def main() -> None:
     )
     chosen = parser.parse_args()
     try:
-        scripts = read(chosen.scripts)
+        figures = measured(read(chosen.scripts))
     except Malformed as error:
         sys.exit(f"bench.prompt_cost: {error}")
-    figures = measured(scripts)
     _show(figures)
     report.write(chosen.json, figures)
 

@@ -98,6 +98,13 @@ def test_a_script_that_cannot_be_played_says_where_and_why(tmp_path: Path, text:
     assert said in str(raised.value)
 
 
+def test_a_turn_that_does_not_fit_the_budget_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "talk.json"
+    file.write_text('{"name": "Long", "turns": [{"user": 9, "reply": 9}, {"user": 30000, "reply": 9}]}')
+    with pytest.raises(talks.Malformed, match=r"Long, turn 2: .*message"):
+        play(talks.read(file)[0])
+
+
 def test_other_scripts_are_measured_from_the_command_line(tmp_path: Path) -> None:
     script, file = tmp_path / "mine.json", tmp_path / "figures.json"
     turns = [{"user": "Is it safe?", "reply": 60, "calls": [[{"found": [90, 90]}]]}, {"user": 20, "reply": 40}]
