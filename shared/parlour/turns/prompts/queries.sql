@@ -84,7 +84,7 @@ DELETE FROM ledger_blobs
 
 -- name: oldest_month
 -- The first month of which something is kept.
-SELECT month FROM ledger_blobs WHERE tenant_id = current_tenant() ORDER BY month LIMIT 1;
+SELECT month FROM ledger_blobs ORDER BY month LIMIT 1;
 
 -- name: learn_factor
 -- A further report of how many tokens a model counts: the newest weighs a fifth.
