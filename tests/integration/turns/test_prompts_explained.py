@@ -15,20 +15,14 @@ from parlour.principal import Principal
 from parlour.turns.prompts.difference import diff
 from parlour.turns.prompts.explain import explain, words
 from parlour.turns.prompts.rebuild import rebuild
-from tests.desk import Desk, says, searches
+from tests.desk import Desk, says
+from tests.integration.prompted import two_turns
 
 
 @pytest.fixture
 def talk(desk: Desk) -> list[UUID]:
-    """A turn without tools, then one with two rounds of searches, half a minute later."""
-    desk.write("Good morning, who is on site today?", "m1")
-    desk.model.script = [says("The crane crew.")]
-    desk.run()
-    desk.clock.now += timedelta(seconds=30)
-    desk.write("How wide is the crack at C4, and what is the wind limit of the crane?", "m2")
-    desk.model.script = [searches("crack C4", "call_1"), searches("wind limit", "call_2"), says("0.35 mm [1].")]
-    desk.run()
-    return [UUID(str(one)) for (one,) in desk.rows("SELECT id FROM turns ORDER BY number")]
+    """The ids of its two turns."""
+    return two_turns(desk)
 
 
 def asked(desk: Desk, ask: Any, *given: Any, by: Principal | None = None, **more: Any) -> Any:
