@@ -100,11 +100,12 @@ class _Reading:
     def resumed(self) -> Prompting | None:
         """The prompts of a turn that goes on, as they were begun: not a byte of them changes; None when no model was
         asked yet."""
-        basis = resumed(self.tx, self.lease.id, self.turn.id)
-        if basis is None:
+        found = resumed(self.tx, self.lease.id, self.turn.id)
+        if found is None:
             return None
+        basis, rounds = found
         return Prompting(
-            basis.materials, basis.profile, basis.begun.moment, basis.standing, basis.begun, self._writes()
+            basis.materials, basis.profile, basis.begun.moment, basis.standing, basis.begun, self._writes(), rounds
         )
 
     def prompting(self) -> Prompting:
@@ -124,10 +125,12 @@ class _Reading:
         materials = Materials(
             turn=self.turn.number,
             tools=tuple(tool.to_model() for tool in self.tools),
-            tiers=_tiers(persona),
+            tiers=_tiers(persona, self.tools),
+            floating=tiers.floating(persona.agent),
+            reminders=persona.agent.reminders,
             heartbeat=heartbeat.text(
                 self.turn.frozen_at, self.inputs[-1].channel, user.locale if user else None,
-                user.display_name if user else None,
+                user.display_name if user else None, self.turn.number,
             ),
             words=[
                 Message(text, Source("messages", str(one.id))) for one in self.inputs if (text := polite.as_read(one))
@@ -144,7 +147,7 @@ class _Reading:
         return frozenset(tool.name for tool in self.tools if tool.writes)
 
     def _profile(self) -> budget.Profile:
-        """The agent's; what its record's type says the whole may come to counts for more."""
+        """The agent's; what its record's type says counts for more."""
         return budget.profile(self.persona.agent.budget, self.about.budget if self.about else None)
 
     def _versions(self) -> JsonObject:
@@ -170,9 +173,10 @@ def _is_due(materials: Materials, standing: Standing, moment: Moment) -> bool:
     return bool(pins.causes(standing.pinned, now))
 
 
-def _tiers(persona: Persona) -> list[Item]:
+def _tiers(persona: Persona, tools: Sequence[Tool]) -> list[Item]:
     """Layer 1, a section for each tier."""
-    parts = tiers.parts(persona.human, persona.team, persona.agent)
+    uses = tiers.uses([tool.writes for tool in tools])
+    parts = tiers.parts(persona.human, persona.team, persona.agent, uses)
     human, team, agent = persona.human, persona.team, persona.agent
     rows = (
         (Lot.HUMAN, Source("humans", str(human.id), human.version), human.display_name),

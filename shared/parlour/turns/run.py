@@ -173,7 +173,7 @@ def _converse(running: Running, loaded: Loaded) -> Answer:
                 journal = ask_model(running, loaded, journal, step)
             case RunTools() as step:
                 journal = run_tools(running, loaded, journal, step)
-                loaded.prompting.rounds = loaded.rounds(journal)
+                loaded.prompting.heard(loaded.rounds(journal))
             case Reply(text=None):
                 return Answer(polite.TROUBLE, degraded=True, problem="no_answer")
             case Reply(text=text):

@@ -118,8 +118,10 @@ def test_the_web_sees_numbered_events_ended_by_done(desk: Desk) -> None:
     desk.run()
     seen = events(desk)
     assert [number for number, _, _ in seen] == list(range(1, len(seen) + 1))
-    assert [kind for _, kind, _ in seen] == ["session", "tool_call", "tool_result", "text_delta", "done"]
-    assert seen[3][2] == {"text": "0.35 mm [1]."}
+    assert [kind for _, kind, _ in seen] == [
+        "session", "context_usage", "tool_call", "tool_result", "context_usage", "text_delta", "done"
+    ]  # fmt: skip
+    assert seen[5][2] == {"text": "0.35 mm [1]."}
     assert desk.rows("SELECT count(*) FROM outbox") == [(0,)]
 
 
@@ -149,7 +151,9 @@ def test_a_restarted_step_tells_the_web_to_forget_what_it_streamed(desk: Desk) -
     with pytest.raises(RuntimeError):
         desk.run()
     desk.run()
-    assert [kind for _, kind, _ in events(desk)] == ["session", "session", "text_reset", "text_delta", "done"]
+    assert [kind for _, kind, _ in events(desk)] == [
+        "session", "context_usage", "session", "text_reset", "context_usage", "text_delta", "done"
+    ]  # fmt: skip
 
 
 def test_a_turn_that_always_breaks_is_failed_after_three_attempts_and_the_session_goes_on(desk: Desk) -> None:

@@ -51,8 +51,18 @@ class Prompting:
         self.moment = replace(self.moment, model=model)
         begun = self.begun or begin(self.materials, self.standing, self.profile, self.moment)
         begun = replace(begun, moment=self.moment)
-        self.begun, self.rounds, self.steps = begun, tuple(rounds), max(step, self.steps)
-        return begun.step(step, rounds)
+        self.begun, self.steps = begun, max(step, self.steps)
+        self.heard(rounds)
+        return begun.step(step, self.rounds)
+
+    def heard(self, rounds: Sequence[Round]) -> None:
+        """The turn's calls so far. What was told of before is told again with its keys in the order they had then: a
+        result that was read back from the database has them in another."""
+        told = {call: result for one in self.rounds for call, result in one.results}
+        self.rounds = tuple(
+            replace(one, results=tuple((call, _as_told(told.get(call), result)) for call, result in one.results))
+            for one in rounds
+        )
 
     def sent(self, assembled: Assembled) -> None:
         """The prompt is on its way: the next one is held against it."""
@@ -127,14 +137,21 @@ def _standing(found: Earlier) -> Standing:
     return joined(Kept(found.standing, found.briefing))
 
 
-def resumed(tx: Transaction, session_id: UUID, turn_id: UUID) -> Basis | None:
-    """What the prompts of a turn that goes on are made of; None when none was asked yet."""
+def _as_told(before: JsonObject | None, result: JsonObject) -> JsonObject:
+    return before if before == result and before is not None else result
+
+
+def resumed(tx: Transaction, session_id: UUID, turn_id: UUID) -> tuple[Basis, tuple[Round, ...]] | None:
+    """What the prompts of a turn that goes on are made of, and the calls that its last one told of; None when none was
+    asked yet."""
     rows = store.ledgers(tx, turn_id, _EVERYBODYS)
     if not rows or rows[0].basis is None:
         return None
-    basis = unshelved(Basis, rows[0].basis, store.blobs(tx, rows[0].month, sorted(hashes(rows[0].basis))))
+    named_words = hashes(rows[0].basis) | hashes(rows[-1].made)
+    words = store.blobs(tx, rows[0].month, sorted(named_words))
+    basis, made = unshelved(Basis, rows[0].basis, words), unshelved(Made, rows[-1].made, words)
     asked = _standing(store.earlier(tx, session_id, model="", before=0, most=0))
-    return replace(basis, begun=basis.begun.after(asked))
+    return replace(basis, begun=basis.begun.after(asked)), made.rounds
 
 
 def split(standing: Standing) -> Kept:
