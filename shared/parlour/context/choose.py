@@ -126,5 +126,6 @@ def _overlap(one: frozenset[tuple[str, ...]], other: frozenset[tuple[str, ...]])
     return len(one & other) / smaller if smaller else 0.0
 
 
-def _telling(text: str) -> set[str]:
-    return {word.lower() for word in words_in(text) if len(word) >= _TELLING_FROM or word.isdigit()}
+@functools.lru_cache(maxsize=1_024)
+def _telling(text: str) -> frozenset[str]:
+    return frozenset(word.lower() for word in words_in(text) if len(word) >= _TELLING_FROM or word.isdigit())
