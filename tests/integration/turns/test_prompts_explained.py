@@ -91,7 +91,7 @@ def test_words_are_read_by_the_hashes_that_the_turn_names(desk: Desk, talk: list
     assert "How wide is the crack at C4" in "".join(asked(desk, words, talk[1], named).values())
     assert asked(desk, words, talk[0], named) == {}
     with pytest.raises(InvalidRequest):
-        asked(desk, words, talk[1], ["x"] * 201)
+        asked(desk, words, talk[1], ["x"] * 101)
 
 
 def test_every_step_is_rebuilt_byte_for_byte(desk: Desk, talk: list[UUID]) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parlour.infra.jsonable import canonical
+from parlour.infra.jsonable import JsonObject, canonical
 from parlour.turns.prompts.packing import packed, unpacked
 
 _leaf = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text("#ab1", max_size=20)
@@ -29,7 +29,7 @@ def test_values_that_look_alike_stay_apart(one: Any) -> None:
 
 
 def test_what_is_said_twice_is_kept_once() -> None:
-    item = {"text": "f" * 64, "source": {"table": "messages", "id": "0" * 36}}
+    item: JsonObject = {"text": "f" * 64, "source": {"table": "messages", "id": "0" * 36}}
     kept = canonical(packed({"given": [item], "chosen": [{"item": item}], "hash": "f" * 64}))
     assert kept.count("f" * 64) == kept.count("0" * 36) == 1
     assert len(kept) < 2 * len(canonical(item))

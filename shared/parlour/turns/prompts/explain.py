@@ -23,7 +23,7 @@ from parlour.turns.prompts.store import Reported
 _TITLE = 90
 """Letters of its words that a candidate without a title is called by."""
 
-MOST_WORDS = 200
+MOST_WORDS = 100
 
 
 def explain(principal: Principal, tx: Transaction, turn_id: UUID, step: int | None = None) -> JsonObject:
