@@ -106,7 +106,8 @@ class _Player:
         ]
         return Materials(
             number, self.script.tools, [Item(Lot.HUMAN, self.script.tiers, Source("humans", "tiers", 1))],
-            heartbeat.text(self.at, "web", "en-IN", "Priya"), [Message(turn.user, Source("messages", f"u{number}"))],
+            heartbeat.text(self.at, "web", "en-IN", "Priya", number),
+            [Message(turn.user, Source("messages", f"u{number}"))],
             about=self.script.about, briefing=self._briefing(),
             past=self.past[-_WINDOW:] if self.layout == "sliding_window" else self.past, tail=tail,
             reminders=self.script.reminders,

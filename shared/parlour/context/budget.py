@@ -81,27 +81,29 @@ MESSAGING = Profile(
 PROFILES: dict[str, Profile] = {"entity": ENTITY, "messaging": MESSAGING}
 
 
-def profile(settings: JsonObject, tokens: int | None = None) -> Profile:
-    """The profile that an agent's `budget` names; messaging by default. `tokens` is an entity type's own total.
+def profile(settings: JsonObject, own: JsonObject | None = None) -> Profile:
+    """The profile that an agent's `budget` names; messaging by default. `own` is what an entity type says otherwise.
 
     `settings`: {"profile": "entity", "tokens": 9000, "layers": {"history": {"floor": 800, "cap": 3000}},
-    "drops": ["other_sessions", "nearest", "history"]}, each key optional. Misconfigured names the key that makes no
-    sense, and floors that together reach the total.
+    "drops": ["other_sessions", "nearest", "history"]}, each key optional; `own` alike, layer by layer, and where it
+    names a profile nothing of the agent's remains. Misconfigured begins with the key that makes no sense; also for
+    floors that together reach the total.
     """
+    settings = _overridden(settings, own or {})
     name = settings.get("profile", "messaging")
     if name not in PROFILES:
         raise Misconfigured(f"budget.profile is {name!r}; use one of {', '.join(sorted(PROFILES))}")
     named = PROFILES[str(name)]
     chosen = replace(
         named,
-        total=tokens or _whole("budget.tokens", settings.get("tokens", named.total), least=1),
+        total=_whole("budget.tokens", settings.get("tokens", named.total), least=1),
         shares={**named.shares, **_shares(settings.get("layers"), named)},
         drops=_drops(settings.get("drops"), named),
     )
     if chosen.floors >= chosen.total:
         raise Misconfigured(
-            f"the floors of budget.layers come to {chosen.floors} tokens; they must stay below the total of "
-            f"{chosen.total}: lower a floor or raise budget.tokens"
+            f"budget.layers: the floors come to {chosen.floors} tokens and must stay below the total of "
+            f"{chosen.total}: lower a floor, or raise budget.tokens"
         )
     return chosen
 
@@ -164,6 +166,14 @@ def in_proportion(purse: Purse) -> Purse:
         share = purse.left / sum(purse.promised.values())
         purse.promised = {layer: int(tokens * share) for layer, tokens in purse.promised.items()}
     return purse
+
+
+def _overridden(settings: JsonObject, own: JsonObject) -> JsonObject:
+    if "profile" in own:
+        return own
+    theirs, ours = settings.get("layers"), own.get("layers")
+    both = {**theirs, **ours} if isinstance(theirs, dict) and isinstance(ours, dict) else ours or theirs
+    return {**settings, **own, **({"layers": both} if both else {})}
 
 
 def _shares(given: Json, named: Profile) -> dict[Layer, Share]:

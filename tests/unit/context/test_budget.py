@@ -29,7 +29,25 @@ def test_an_agent_may_set_its_own_total_shares_and_order() -> None:
     assert own.share(Layer.HISTORY) == Share(800, 900)
     assert own.share(Layer.RECALL) == budget.ENTITY.share(Layer.RECALL)
     assert own.drops == (Lot.NEAREST, Lot.RECALL, Lot.HISTORY)
-    assert budget.profile({"tokens": 9_000}, tokens=5_000).total == 5_000
+
+
+def test_a_kind_of_record_may_say_otherwise_than_the_agent() -> None:
+    agent: JsonObject = {
+        "profile": "entity",
+        "tokens": 9_000,
+        "layers": {"history": {"floor": 800}, "recall": {"cap": 900}},
+    }
+    own = budget.profile(agent, {"tokens": 8_000, "layers": {"history": {"floor": 0}}})
+    assert (own.name, own.total) == ("entity", 8_000)
+    assert own.share(Layer.HISTORY).floor == 0
+    assert own.share(Layer.RECALL).cap == 900
+    assert budget.profile(agent, {"tokens": 8_000}).share(Layer.HISTORY).floor == 800
+    assert budget.profile({}, {"layers": {"history": {"floor": 1}}}).share(Layer.HISTORY).floor == 1
+
+
+def test_a_kind_that_names_a_profile_keeps_nothing_of_the_agents() -> None:
+    agent: JsonObject = {"profile": "entity", "tokens": 9_000, "layers": {"history": {"floor": 800}}}
+    assert budget.profile(agent, {"profile": "messaging"}) == budget.MESSAGING
 
 
 @pytest.mark.parametrize(

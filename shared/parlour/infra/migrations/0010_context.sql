@@ -6,6 +6,12 @@ ALTER TABLE turns ADD COLUMN called jsonb;
 -- miss: which bytes of the prompt before were cached and had to be read anew, why, and what that cost.
 ALTER TABLE llm_calls ADD COLUMN miss jsonb;
 
+-- prompt: where an agent's instructions stand; modes: what it may do with a request; reminders: said at the end.
+ALTER TABLE agents
+    ADD COLUMN prompt    text NOT NULL DEFAULT 'system' CHECK (prompt IN ('system', 'floating')),
+    ADD COLUMN modes     text[] NOT NULL DEFAULT '{clarify,inform,act}',
+    ADD COLUMN reminders text[] NOT NULL DEFAULT '{}';
+
 -- One row a session: what its next prompt must repeat byte for byte. The briefing is apart: it is large, and changes
 -- only when a cause has it rendered anew.
 CREATE TABLE session_prompts (

@@ -50,12 +50,12 @@ class Page:
 @dataclass(frozen=True, slots=True)
 class Focus:
     """The record that a conversation is about, as a reader may see it; `text` is what it says, as it is searched,
-    `budget` what its kind says a prompt may come to in tokens, None for its agent's."""
+    `budget` what its kind says otherwise than an agent's budget."""
 
     id: UUID
     text: str
     linked: Linked
-    budget: int | None = None
+    budget: JsonObject | None = None
 
 
 @dataclass(frozen=True, slots=True)
