@@ -175,9 +175,16 @@ def _briefing_due(
                 raise
         else:
             if needed >= pinned or not purse.is_short:
-                return (), in_proportion(purse)
+                return (), _kept(purse, plan, required)
     purse = after_required(profile, {**required, Layer.BRIEFING: needed})
-    return causes or ("budget",), in_proportion(purse)
+    return causes or ("budget",), _kept(purse, plan, required)
+
+
+def _kept(purse: Purse, plan: Plan, required: dict[Layer, int]) -> Purse:
+    """The purse with promises that can be kept. Before any is broken, a long text that the talk is about gives way."""
+    if purse.is_short and plan.lead.pasted:
+        raise PromptOverflow(Layer.SUMMARY.name.lower(), required[Layer.SUMMARY], purse.left)
+    return in_proportion(purse)
 
 
 def _pinned(

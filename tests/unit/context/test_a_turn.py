@@ -166,3 +166,12 @@ def test_a_long_text_that_the_talk_is_about_gives_way_before_a_prompt_is_refused
     assert told.standing.lead.pasted is None
     (entry,) = [one for one in told.entries if one.item.lot is Lot.PASTED]
     assert entry.reason == "over_budget"
+
+
+def test_a_long_text_that_the_talk_is_about_takes_no_room_that_was_promised_to_others() -> None:
+    huge = SENTENCE * 500
+    words = [message("now", "Was it inspected on Tuesday?")]
+    told = first(materials(2, past=[past(1, asked=huge, replied="I have read it.")], words=words))
+    assert told.standing.lead.pasted is None
+    assert {one.reason for one in told.ledger.entries if one.item.lot is Lot.PASTED} == {"over_budget"}
+    assert "- you: I have read it." in texts(told.prompt.messages)
