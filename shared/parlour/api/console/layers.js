@@ -53,4 +53,9 @@ export const STAYS = {
 
 export const spaced = (name) => name.replaceAll("_", " ");
 export const count = (value) => Math.round(value).toLocaleString("en");
+/** What a layer is promised, and the most that it takes before others had their turn. */
+export function room({ floor, cap }) {
+  if (cap === null) return "";
+  return floor === cap ? `${count(cap)} at most` : `floor ${count(floor)}, cap ${count(cap)}`;
+}
 export const percent = (part) => (part > 0 && part < 0.005 ? "<1 %" : `${Math.round(part * 100)} %`);

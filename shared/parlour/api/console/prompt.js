@@ -76,7 +76,7 @@ export class PromptInspector {
   drawn() {
     const { step, found } = this;
     const choose = (place) => this.choose(place);
-    this.reader = h("section", { class: "prompt-reader", "aria-live": "polite" });
+    this.reader = h("section", { class: "prompt-reader", tabindex: "0", "aria-label": "What the chosen part says" });
     return [
       picture(step, found.profile.total, this.chosen, choose),
       ...remarks(step),
@@ -120,7 +120,7 @@ export class PromptInspector {
 }
 
 /** What is to be said of the cache and of the briefing. */
-function remarks({ miss, causes, cached, reported, briefing, marks }) {
+function remarks({ miss, causes, cached, reported, briefing, marks, candidates }) {
   const said = [];
   if (miss) said.push(h("p", { class: "miss" }, h("b", {}, "Cache miss"), ` from the layer ${miss.layer} on: ${CAUSES[miss.cause] ?? miss.cause}. ${count(miss.tokens)} tokens were read anew${miss.cost_usd ? `, ${dollars(miss.cost_usd)} more than from the cache` : ""}.`));
   const about = [];
@@ -128,7 +128,9 @@ function remarks({ miss, causes, cached, reported, briefing, marks }) {
   else if (!miss) about.push("Nothing of it was in the cache yet.");
   if (!marks.length) about.push("It is not marked for the cache: that would not have paid.");
   if (causes.length) about.push(`The briefing was rendered anew: ${causes.map((one) => CAUSES[one] ?? one).join("; ")}.`);
-  else if (briefing) about.push(`The briefing is the one of ${new Date(briefing.rendered_at).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })}, made of ${briefing.sources.length} sources.`);
+  else if (briefing) about.push(`The briefing is the one of ${new Date(briefing.rendered_at).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })}, made of ${briefing.sources.length} ${briefing.sources.length === 1 ? "source" : "sources"}.`);
+  const out = candidates.filter((one) => !one.in).length;
+  about.push(out ? `${out} of ${candidates.length} candidates were left out.` : "Every candidate had room.");
   return [...said, h("p", { class: "prompt-remark" }, about.join(" "))];
 }
 

@@ -1,7 +1,7 @@
 // What a prompt says, what was left out of it, and what changed from one to another.
 
 import { h } from "./dom.js";
-import { LAYERS, REASONS, STAYS, count, spaced } from "./layers.js";
+import { LAYERS, REASONS, STAYS, count, room, spaced } from "./layers.js";
 
 const WHO = { user: "to the model", assistant: "by the model" };
 const SHOWN = 20_000;
@@ -9,11 +9,10 @@ const SHOWN = 20_000;
 /** One segment's words, block by block, and the candidates that are in it. */
 export function reading(step, segment, words) {
   const limits = step.layers.find(({ layer }) => layer === segment.layer);
-  const room = limits.cap === null ? "" : ` · ${count(limits.floor)} to ${count(limits.cap)} allowed`;
   const inside = step.candidates.filter((one) => one.layer === segment.layer && one.in);
   return [
     h("h3", {}, h("i", { class: "swatch", data: { layer: segment.layer }, "aria-hidden": "true" }), sentence(segment.layer)),
-    h("p", { class: "detail" }, `${sentence(LAYERS[segment.layer] ?? "")} · ${count(segment.tokens)} tokens${room} · ${STAYS[segment.stability]}`),
+    h("p", { class: "detail" }, [sentence(LAYERS[segment.layer] ?? ""), `${count(segment.tokens)} tokens`, room(limits), STAYS[segment.stability]].filter(Boolean).join(" · ")),
     ...segment.blocks.map((block) => said(block, words)),
     inside.length ? h("details", { class: "inside" }, h("summary", {}, `What it is made of (${inside.length})`), h("ul", { class: "candidates" }, ...inside.map(candidate))) : null,
   ].filter(Boolean);

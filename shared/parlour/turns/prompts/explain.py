@@ -3,6 +3,7 @@
 Words are named by their hash and read apart (`words`): a picture of a prompt needs few of them.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
@@ -13,7 +14,7 @@ from parlour.context.ledger import Entry
 from parlour.context.pins import Pinned
 from parlour.context.segment import Layer, Segment
 from parlour.infra.errors import InvalidRequest
-from parlour.infra.jsonable import Json, JsonObject
+from parlour.infra.jsonable import Json, JsonObject, canonical
 from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
 from parlour.turns.prompts import recorded
@@ -129,9 +130,30 @@ def candidate(entry: Entry, words: Mapping[str, str]) -> JsonObject:
 def _title(entry: Entry, words: Mapping[str, str]) -> str:
     """What people call it, else how its words begin."""
     item = entry.item
-    told = words.get(item.title, "") or ("" if item.is_json else words.get(item.text, ""))
+    told = words.get(item.title, "") or ("" if item.is_json else _plain(words.get(item.text, "")))
     line = " ".join(told[: _TITLE * 4].split())
     return line if len(line) <= _TITLE else line[: _TITLE - 1] + "…"
+
+
+def _plain(text: str) -> str:
+    """The words of a call, a result or a tool's definition, else the text as it is."""
+    if not text.startswith("{"):
+        return text
+    try:
+        return _called(json.loads(text)) or text
+    except ValueError:
+        return text
+
+
+def _called(value: Json) -> str:
+    """The first words that an object of the model's protocol holds for a reader."""
+    if isinstance(value, list):
+        return "; ".join(filter(None, map(_called, value)))
+    if not isinstance(value, dict):
+        return value if isinstance(value, str) else ""
+    if value.get("type") == "tool_use":
+        return f"{value.get('name')} {canonical(value.get('input', {}))}"
+    return _called(value.get("content")) or str(value.get("name") or "")
 
 
 def marks(segments: Sequence[Segment], marked: Sequence[int]) -> list[Json]:
