@@ -28,6 +28,7 @@ from parlour.turns.answer import Answer, answer
 from parlour.turns.events import Feed
 from parlour.turns.journal import CallModel, Reply, RunTools, next_step
 from parlour.turns.load import Loaded, load
+from parlour.turns.recalling import add_recalled
 from parlour.turns.receive import Wake
 from parlour.turns.records import Inbound, Lease, OpenTurn
 from parlour.turns.running import Running, Services
@@ -165,6 +166,7 @@ def _load(running: Running) -> Loaded:
 
 def _converse(running: Running, loaded: Loaded) -> Answer:
     running.feed.add("session", {"turn_id": str(running.turn.id), "number": running.turn.number})
+    add_recalled(running, loaded)
     journal = loaded.journal
     while True:
         match next_step(journal):

@@ -10,6 +10,7 @@ from parlour.infra.ids import NewId
 from parlour.infra.postgres import Database
 from parlour.infra.queues import Delays, Queue
 from parlour.knowledge.records.linked import LinkCache
+from parlour.knowledge.tools.kit import EmbedderOf
 from parlour.models.fallback import LEAST_SECONDS
 from parlour.models.request import Model
 from parlour.tools.calls import OpenCall
@@ -32,6 +33,7 @@ class Services:
 
     outbox, tools  the queues of the senders and of the dispatcher.
     embedding      the embedder's, since what is said gets its vectors later.
+    embedder       what a tenant's questions are embedded with.
     default_cap    US dollars a day for a tenant without a cap of its own.
     links          what conversations about records begin with, as read a moment ago.
     """
@@ -42,6 +44,7 @@ class Services:
     outbox: Queue
     tools: Queue
     embedding: Delays
+    embedder: EmbedderOf
     default_cap: Decimal
     clock: Callable[[], datetime]
     new_id: NewId
