@@ -305,11 +305,11 @@ class TestRecords:
 def open_elsewhere(database: Database, now: datetime) -> Desk:
     """The same pack, applied to another tenant."""
     files = folder.read(Path("packs/construction"))
-    renamed = {
-        name: text.replace("northbank", "southbank").replace("ParlourDemo", "OtherDemo") for name, text in files.items()
-    }
+    ours = {"northbank": "southbank", "ParlourDemo": "OtherDemo", "104729350000142": "104729350000143"}
+    for name, (here, there) in itertools.product(files, ours.items()):
+        files[name] = files[name].replace(here, there)
     tenant_id = uuid7(now)
-    apply(roles.operator(tenant_id), database, WordEmbedder(), validate(renamed), now, uuid7)
+    apply(roles.operator(tenant_id), database, WordEmbedder(), validate(files), now, uuid7)
     return Desk(tenant_id, database, Clock(now))
 
 
