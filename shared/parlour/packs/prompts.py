@@ -66,7 +66,7 @@ class OwnBudget(Part):
     profile: Literal["entity", "messaging"] | None = None
     tokens: Annotated[int, Field(ge=LEAST, le=MOST)] | None = None
     layers: Layers = Layers()
-    drops: tuple[Drop, ...] | None = None
+    drops: Annotated[tuple[Drop, ...], Field(strict=False)] | None = None  # a list, once `numbered` had it in hand
 
 
 class Budget(OwnBudget):
