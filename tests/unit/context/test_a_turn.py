@@ -169,7 +169,7 @@ def test_a_long_text_that_the_talk_is_about_gives_way_before_a_prompt_is_refused
 
 
 def test_a_long_text_that_the_talk_is_about_takes_no_room_that_was_promised_to_others() -> None:
-    huge = SENTENCE * 500
+    huge = SENTENCE * 620
     words = [message("now", "Was it inspected on Tuesday?")]
     told = first(materials(2, past=[past(1, asked=huge, replied="I have read it.")], words=words))
     assert told.standing.lead.pasted is None
