@@ -1,7 +1,9 @@
 """The record of a prompt: every candidate, in or out and why, and the prompt's bytes so that it can be built again."""
 
+import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from json.encoder import encode_basestring
 from typing import Literal, get_args
 
 from parlour.context.cache import Miss
@@ -9,7 +11,6 @@ from parlour.context.pins import Cause
 from parlour.context.render import Prompt, render
 from parlour.context.segment import Item, Layer, Segment
 from parlour.infra.errors import NotFound
-from parlour.infra.jsonable import digest
 
 type Reason = Literal["over_budget", "covered_by_pulse", "below_floor", "duplicate", "clearance", "too_large", "cut"]
 """Why a candidate is out: no room; the Pulse says it already, and there was no room for it besides; its score is too
@@ -68,7 +69,7 @@ class Ledger:
 
 def text_hash(text: str) -> str:
     """What a text is kept under: the hex SHA-256 of its canonical JSON."""
-    return digest(text)
+    return hashlib.sha256(encode_basestring(text).encode()).hexdigest()
 
 
 class Forgotten(NotFound):

@@ -72,16 +72,17 @@ def from_json[T](kind: type[T], given: JsonObject) -> T:
 
 def shelved(value: object) -> tuple[JsonObject, dict[str, str]]:
     """A part as JSON that names its words by hash, and the words."""
-    words: dict[str, str] = {}
+    named: dict[str, str] = {}
 
     def put(one: Json) -> Json:
         text = one if isinstance(one, str) else _in_order(one)
-        words[text_hash(text)] = text
-        return text_hash(text)
+        if text not in named:
+            named[text] = text_hash(text)
+        return named[text]
 
     found = _walked(to_json(value), put, put)
     assert isinstance(found, dict)  # noqa: S101 - narrows a type
-    return packed(found), words
+    return packed(found), {key: text for text, key in named.items()}
 
 
 def _in_order(value: Json) -> str:
@@ -127,9 +128,11 @@ def _walked(value: Json, text: Callable[[Json], Json], whole: Callable[[Json], J
 
 
 def _field(key: str, value: Json, text: Callable[[Json], Json], whole: Callable[[Json], Json]) -> Json:
-    if key in _WORDS and isinstance(value, str | list):
-        return [text(one) for one in value] if isinstance(value, list) else text(value)
-    if key in _OBJECTS and isinstance(value, list):
+    if isinstance(value, str):
+        return text(value) if key in _WORDS else value
+    if isinstance(value, list) and key in _WORDS:
+        return [text(one) for one in value]
+    if isinstance(value, list) and key in _OBJECTS:
         return [whole(one) for one in value]
     return _walked(value, text, whole)
 

@@ -57,25 +57,25 @@ class _Sharing:
     def __init__(self) -> None:
         self.shared: list[Json] = []
         self._numbers: dict[_Key, int] = {}
-        self._parts: list[tuple[Json, list[int]]] = []
+        self._parts: list[tuple[Json, tuple[int, ...]]] = []
         self._uses: Counter[int] = Counter()
         self._places: dict[int, str] = {}
 
     def number(self, value: Json) -> int:
         """The number of a part."""
-        own: list[int] = []
+        own: tuple[int, ...] = ()
         if isinstance(value, dict):
-            own = [self.number(one) for one in value.values()]
-            key: _Key = ("object", *value, *own)
+            own = tuple(map(self.number, value.values()))
+            key: _Key = (dict, tuple(value), own)
         elif isinstance(value, list):
-            own = [self.number(one) for one in value]
-            key = ("list", *own)
+            own = tuple(map(self.number, value))
+            key = (list, own)
         else:
-            key = (type(value).__name__, value)
-        if key not in self._numbers:
-            self._numbers[key] = len(self._parts)
+            key = (type(value), value)
+        number = self._numbers.setdefault(key, len(self._parts))
+        if number == len(self._parts):
             self._parts.append((value, own))
-        return self._numbers[key]
+        return number
 
     def count(self) -> None:
         """Count how often each part occurs in different others."""
