@@ -161,6 +161,22 @@ def test_another_budget_fits_and_says_what_went(desk: Desk, talk: list[UUID]) ->
         asked(desk, rebuild, talk[1], 3, 500)
 
 
+def test_what_a_smaller_budget_cuts_is_named_with_its_reason(desk: Desk, talk: list[UUID]) -> None:
+    for number in range(3, 7):
+        desk.write(f"And what of axis {number}?", f"m{number}")
+        desk.model.script = [says(f"Axis {number} is struck. " + "The gauge reads the same as it did yesterday. " * 12)]
+        desk.run()
+    last = UUID(str(desk.rows("SELECT id FROM turns ORDER BY number DESC LIMIT 1")[0][0]))
+    sent = asked(desk, explain, last)["steps"][0]
+    history = next(one["tokens"] for one in sent["layers"] if one["layer"] == "history")
+    small = asked(desk, rebuild, last, 1, sent["tokens"] - history + 300)
+    assert small["tokens"] <= sent["tokens"] - history + 300
+    dropped = {(one["lot"], one["reason"], one["title"]) for one in small["dropped"]}
+    assert ("history", "cut", "And what of axis 3?") in dropped
+    assert {one["lot"] for one in small["added"]} == {"summary"}
+    assert small["causes"] == ["cut"]
+
+
 def test_a_reader_of_less_clearance_sees_nothing_of_it(desk: Desk, talk: list[UUID]) -> None:
     viewer = Principal(desk.tenant_id, "member", id=uuid7(desk.clock()), clearance=1, roles=frozenset({"viewer"}))
     asked(desk, explain, talk[1], by=viewer)
