@@ -29,6 +29,7 @@ from parlour.principal import system
 from parlour.turns import store
 from parlour.turns.events import Feed
 from parlour.turns.load import load
+from parlour.turns.prompts.store import Asking
 from parlour.turns.recalling import add_recalled
 from parlour.turns.running import Running, Services
 from parlour.turns.timing import Stages
@@ -137,7 +138,8 @@ class _Round:
         if self.recalls:
             add_recalled(running, loaded)
         assembled = loaded.prompting.next(1, (), _MODEL)
-        keep = loaded.prompting.keep(running.turn.id, running.lease.id, 1, assembled)
+        asking = Asking(running.lease.id, running.turn.id, *_MODEL.split("/"), services.clock())
+        keep = loaded.prompting.keep(asking, 1, assembled)
         services.database.run(running.feed.principal, keep)
         seconds = time.perf_counter() - begun - (self.embedder.took - embedded)
         return seconds, self.desk.database.statements.count - counted
