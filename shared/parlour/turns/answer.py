@@ -1,6 +1,5 @@
 """The end of a turn: one reply, its citations and its place in the outbox, in one transaction."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 from uuid import UUID
@@ -118,11 +117,9 @@ def _put_outbox(running: Running, tx: Transaction, outbox_id: UUID, message_id: 
 
 def _finish(running: Running, tx: Transaction, said: Answer, stage_ms: dict[str, Json]) -> bool:
     """Close the turn, with how its calls enter history and what the session's next prompt stands on."""
-    called: Sequence[JsonObject] = ()
-    if running.prompting:
-        called = running.prompting.called()
-        running.prompting.end(tx, running.lease.id)
+    prompting = running.prompting
     return store.finish_turn(
         tx, running.lease, running.turn.id, state=said.state, degraded=said.degraded, problem=said.problem,
-        stage_ms=stage_ms, called=called, now=running.services.clock(),
+        stage_ms=stage_ms, called=prompting.called() if prompting else (),
+        standing=prompting.over() if prompting else None, now=running.services.clock(),
     )  # fmt: skip

@@ -10,7 +10,6 @@ from parlour.infra.postgres import Transaction
 from parlour.knowledge.around import around
 from parlour.knowledge.around.around import Near
 from parlour.knowledge.documents import catalogue, tree
-from parlour.knowledge.records import entities
 from parlour.knowledge.records.linked import Focus
 from parlour.knowledge.records.linked_text import briefings
 from parlour.knowledge.records.record import PROJECT
@@ -79,8 +78,7 @@ def _documents(tx: Transaction, principal: Principal, about: Focus, persona: Per
     """The tree of documents of a project, and again shorter; nothing of any other kind of record."""
     if not _is_project(about):
         return []
-    home = entities.read(principal, tx, about.id)
-    lines = catalogue.tree_of(principal, tx, home, persona.team.id).lines()
+    lines = catalogue.lines_of(principal, tx, about.id, persona.team.id)
     outlines = [tree.outline(lines, most, tokens.count) for most in _TREE_TOKENS]
     texts = [text for text in dict.fromkeys(outlines) if text] or [_NO_DOCUMENTS]
     also = tuple(Source("handles", one.handle) for one in lines if one.handle in texts[0])
@@ -94,7 +92,7 @@ def _is_project(about: Focus) -> bool:
 def _item(near: Near) -> Item:
     source = Source(_TABLES.get(near.part, "context_rows"), str(near.id))
     text = f"- {near.title}: {near.content}" if near.part == "project" else near.content
-    also = tuple(Source(*owner.split("/", 1)) for owner in near.owners)
+    also = tuple(Source(table, one) for table, _, one in (owner.partition("/") for owner in near.owners))
     return Item(
         _LOTS[near.part], text, source, score=near.score, level=near.classification, title=near.title, also=also
     )

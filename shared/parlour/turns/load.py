@@ -6,13 +6,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
-from parlour.context import budget, heartbeat, pins, tiers, tokens
+from parlour.context import budget, heartbeat, pins, tiers
 from parlour.context.calls import Round
-from parlour.context.history import MOST_MESSAGES, Message, PastTurn
+from parlour.context.history import MOST_MESSAGES, Message, PastTurn, size
 from parlour.context.materials import Materials, Moment
 from parlour.context.pins import Now
-from parlour.context.segment import Item, Lot, Source
+from parlour.context.segment import Item, Layer, Lot, Source
 from parlour.context.standing import Standing
+from parlour.context.tokens import Meter
 from parlour.infra.errors import Misconfigured, NotFound
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
@@ -139,7 +140,7 @@ class _Reading:
             past=past,
             tail=changed,
         )  # fmt: skip
-        due = _is_due(materials, standing, moment)
+        due = _is_due(materials, standing, moment, self._profile().share(Layer.HISTORY).cap)
         about = briefed.candidates(self.principal, self.tx, self.about, persona, self.tools, whole=due)
         return replace(materials, briefing=about)
 
@@ -163,12 +164,15 @@ def _model(persona: Persona, providers: Collection[str]) -> str:
     return ""
 
 
-def _is_due(materials: Materials, standing: Standing, moment: Moment) -> bool:
-    """Whether the briefing will be rendered anew, as far as can be told before the budget is spent."""
+def _is_due(materials: Materials, standing: Standing, moment: Moment, most: int) -> bool:
+    """Whether the briefing will be rendered anew, as far as can be told before the budget is spent; `most`: the tokens
+    of the longest history."""
+    meter, past = Meter(standing.factors), materials.past
+    is_cut = sum(turn.messages for turn in past) > MOST_MESSAGES or size(meter, past) > most
     now = Now(
-        moment.at, materials.about, moment.versions, moment.clearance, standing.asked,
-        sum(turn.messages for turn in materials.past) > MOST_MESSAGES, moment.reclassified, moment.forgotten,
-        sum(tokens.count(one.text) for one in materials.tail if one.lot is Lot.DELTAS),
+        moment.at, materials.about, moment.versions, moment.clearance, standing.asked, is_cut,
+        moment.reclassified, moment.forgotten,
+        sum(meter.count(one.text) for one in materials.tail if one.lot is Lot.DELTAS),
     )  # fmt: skip
     return bool(pins.causes(standing.pinned, now))
 

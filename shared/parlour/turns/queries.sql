@@ -93,15 +93,6 @@ SELECT step, call_id, COALESCE(interim, result) AS result
  WHERE turn_id = %(turn_id)s AND (interim IS NOT NULL OR state IN ('done', 'failed', 'unknown'))
  ORDER BY step, call_id;
 
--- name: request_step
--- The request of a step, before the model is called; asked again, it is the newer request that counts.
-INSERT INTO steps (tenant_id, turn_id, number, provider, model, prompt_hash, requested_at)
-VALUES (current_tenant(), %(turn_id)s, %(number)s, %(provider)s, %(model)s, %(prompt_hash)s, %(now)s)
-ON CONFLICT (tenant_id, turn_id, number) DO UPDATE
-   SET provider = EXCLUDED.provider, model = EXCLUDED.model, prompt_hash = EXCLUDED.prompt_hash,
-       requested_at = EXCLUDED.requested_at
- WHERE steps.completed_at IS NULL;
-
 -- name: complete_step
 -- The model's answer, as the raw content blocks it gave.
 UPDATE steps
@@ -196,9 +187,15 @@ ON CONFLICT DO NOTHING;
 
 -- name: finish_turn
 -- The turn is over: its inputs are answered, or parked when it failed, and the session is let go; `called` is how its
--- tool calls enter history. Nobody has to look
--- after the session any more, unless more was written in the meantime. What was said gets its rows and vectors later.
-WITH quiet AS (
+-- tool calls enter history, `standing` what the session's next prompt stands on (null where no model was asked).
+-- Nobody has to look after the session any more, unless more was written in the meantime. What was said gets its rows
+-- and vectors later.
+WITH stands AS (
+    UPDATE session_prompts
+       SET standing = %(standing)s::jsonb, updated_at = %(now)s
+     WHERE session_id = %(session_id)s AND %(standing)s::jsonb IS NOT NULL
+       AND EXISTS (SELECT FROM turns WHERE id = %(turn_id)s AND state = 'open')
+), quiet AS (
     DELETE FROM work_due
      WHERE tenant_id = current_tenant() AND kind = 'session' AND id = %(session_id)s
        AND NOT EXISTS (SELECT FROM messages i WHERE i.session_id = %(session_id)s AND i.state = 'unanswered')

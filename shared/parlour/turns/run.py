@@ -120,7 +120,8 @@ def _close_empty(tx: Transaction, lease: Lease, turn: OpenTurn, now: datetime) -
     """A turn whose messages are gone has nothing to say; left open, it would stand before all that comes after it."""
     log.warning("turn_without_messages", turn_id=turn.id, session_id=lease.id)
     store.finish_turn(
-        tx, lease, turn.id, state="answered", degraded=False, problem="no_messages", stage_ms={}, called=(), now=now
+        tx, lease, turn.id, state="answered", degraded=False, problem="no_messages", stage_ms={}, called=(),
+        standing=None, now=now,
     )  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from parlour.turns.act import reserve_effects
 from parlour.turns.journal import CallModel, Journal, Step
 from parlour.turns.load import Loaded
 from parlour.turns.prompts.prompting import Prompting, named
+from parlour.turns.prompts.store import Asking
 from parlour.turns.records import LlmCall, StepRow
 from parlour.turns.running import SECONDS_KEPT, Running
 
@@ -71,14 +72,11 @@ class _Asking:
         running.feed.add("context_usage", self.prompting.usage(self.number, self.assembled))
         now = running.services.clock()
         reservation = self._new_reservation()
-        keep = self.prompting.keep(running.turn.id, running.lease.id, self.number, self.assembled)
+        asking = Asking(running.lease.id, running.turn.id, choice.provider, choice.model, now)
+        keep = self.prompting.keep(asking, self.number, self.assembled)
 
         def commit(tx: Transaction) -> None:
             keep(tx)
-            store.request_step(
-                tx, running.turn.id, self.number, provider=choice.provider, model=choice.model,
-                prompt_hash=self.assembled.prompt.hash, now=now,
-            )  # fmt: skip
             spend.reserve(
                 tx, reservation_id=reservation, amount=self._worst_case(choice), purpose="turn",
                 default_cap=running.services.default_cap, expires_at=running.lease.until, now=now,

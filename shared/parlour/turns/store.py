@@ -95,16 +95,6 @@ def finished_calls(tx: Transaction, turn_id: UUID) -> list[CallRow]:
     return tx.all(SQL["finished_calls"], CallRow, turn_id=turn_id)
 
 
-def request_step(
-    tx: Transaction, turn_id: UUID, number: int, *, provider: str, model: str, prompt_hash: str, now: datetime
-) -> None:
-    """Commit that the model is about to be asked."""
-    tx.run(
-        SQL["request_step"],
-        turn_id=turn_id, number=number, provider=provider, model=model, prompt_hash=prompt_hash, now=now,
-    )  # fmt: skip
-
-
 def complete_step(tx: Transaction, turn_id: UUID, step: StepRow, *, provider: str, model: str, now: datetime) -> None:
     """Commit what the model answered."""
     tx.run(
@@ -179,16 +169,18 @@ def insert_citations(tx: Transaction, citations: Sequence[Citation]) -> None:
 
 def finish_turn(
     tx: Transaction, lease: Lease, turn_id: UUID, *, state: str, degraded: bool, problem: str | None,
-    stage_ms: dict[str, Json], called: Sequence[JsonObject], now: datetime,
+    stage_ms: dict[str, Json], called: Sequence[JsonObject], standing: JsonObject | None, now: datetime,
 ) -> bool:  # fmt: skip
     """Close the turn, settle its inputs and let the session go; False when it was closed before.
+    `standing`: what the session's next prompt stands on.
 
     The tenant is marked as one with something to embed, as `index.pending.mark` does it.
     """
     closed = tx.run(
         SQL["finish_turn"],
         session_id=lease.id, token=lease.token, turn_id=turn_id, state=state, degraded=degraded, problem=problem,
-        stage_ms=stage_ms, called=jsonb([*called]) if called else None, now=now, embed_by=now + GRACE,
+        stage_ms=stage_ms, called=jsonb([*called]) if called else None, standing=standing, now=now,
+        embed_by=now + GRACE,
     )  # fmt: skip
     return closed > 0
 

@@ -222,12 +222,13 @@ class TestCauses:
         assert miss["tokens"] > 0
         assert float(miss["cost_usd"]) > 0
 
-    def test_a_record_that_is_merely_written_anew_is_no_cause(self, talk: Talk) -> None:
+    def test_a_record_that_is_merely_written_anew_is_no_cause(self, desk: Desk) -> None:
+        talk = Talk(desk, "T-121")
         talk.ask("Where do we stand?")
-        talk.change("milestone/M2", Patch(name="Steel ready"))
+        talk.change("permit/P-22", Patch(name="Permit in hand"))
         talk.ask("And now?")
         assert talk.told()["causes"] == []
-        assert "name: Steel ready" in whole(talk.sent()[-1])
+        assert "name: Permit in hand" in whole(talk.sent()[-1])
 
 
 class TestHistory:

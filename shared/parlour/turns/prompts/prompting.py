@@ -21,7 +21,7 @@ from parlour.turns.past import MOST_TURNS, past_turns
 from parlour.turns.prompts import store
 from parlour.turns.prompts.forms import Basis, Made, from_json, hashes, shelved, to_json, unshelved
 from parlour.turns.prompts.retention import month_of, over_at
-from parlour.turns.prompts.store import Earlier, Kept, LedgerRow
+from parlour.turns.prompts.store import Asking, Earlier, Kept, LedgerRow
 
 _EVERYBODYS = 3
 """The highest clearance: a turn reads its own records, whoever may see them."""
@@ -75,9 +75,8 @@ class Prompting:
             raise LookupError("no prompt of this turn was made yet")
         return Basis(self.materials, self.standing, self.profile, self.begun)
 
-    def keep(self, turn_id: UUID, session_id: UUID, step: int, assembled: Assembled) -> Callable[[Transaction], None]:
-        """How to keep the record of a prompt and what the session's next one stands on, in the transaction that
-        commits its request."""
+    def keep(self, asking: Asking, step: int, assembled: Assembled) -> Callable[[Transaction], None]:
+        """How to commit a step's request, with the record of its prompt and what the session's next one stands on."""
         basis, words = shelved(self.basis()) if step == 1 else (None, {})
         made, more = shelved(_made(self.rounds, assembled))
         row = LedgerRow(
@@ -87,7 +86,7 @@ class Prompting:
         kept, texts, look_at = split(assembled.standing), {**words, **more}, over_at(row.month)
 
         def keep(tx: Transaction) -> None:
-            store.keep_prompt(tx, session_id, turn_id, row, texts, kept, anew=anew, look_at=look_at)
+            store.keep_prompt(tx, asking, row, texts, kept, anew=anew, look_at=look_at)
 
         return keep
 
@@ -110,11 +109,9 @@ class Prompting:
         """How the turn's calls enter history: each as it was asked, with one line for what came of it."""
         return stubs.called(self.rounds, self.writes)
 
-    def end(self, tx: Transaction, session_id: UUID) -> None:
-        """The turn is over: keep what the session's next one stands on. Nothing where no model was asked."""
-        if self.begun:
-            over = self.begun.standing.after_turn(self.steps)
-            store.end_turn(tx, session_id, split(over).standing, self.moment.at)
+    def over(self) -> JsonObject | None:
+        """What the session's next prompt stands on once the turn is over; None where no model was asked."""
+        return split(self.begun.standing.after_turn(self.steps)).standing if self.begun else None
 
 
 def named(provider: str, model: str) -> str:

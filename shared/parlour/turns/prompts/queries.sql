@@ -23,15 +23,18 @@ WITH kept AS (
 )
 SELECT standing, briefing, past, factors FROM earlier WHERE num_nonnulls(standing, past, factors) > 0;
 
--- name: end_turn
--- What the session's next prompt stands on once a turn is over; nothing where it asked no model.
-UPDATE session_prompts SET standing = %(standing)s, updated_at = %(now)s WHERE session_id = %(session_id)s;
-
 -- name: keep_prompt
 -- The record of one prompt, with every text that it names, each kept once a month, and what the session's next one
 -- stands on; asked again, it is the newer prompt that counts. The first of a tenant's has somebody look, once its month
--- is over, for what is to go.
-WITH texts AS (
+-- is over, for what is to go. With it goes the request of the turn's step.
+WITH requested AS (
+    INSERT INTO steps (tenant_id, turn_id, number, provider, model, prompt_hash, requested_at)
+    VALUES (current_tenant(), %(turn_id)s, %(step)s, %(provider)s, %(asked)s, %(prompt_hash)s, %(requested_at)s)
+    ON CONFLICT (tenant_id, turn_id, number) DO UPDATE
+       SET provider = EXCLUDED.provider, model = EXCLUDED.model, prompt_hash = EXCLUDED.prompt_hash,
+           requested_at = EXCLUDED.requested_at
+     WHERE steps.completed_at IS NULL
+), texts AS (
     INSERT INTO ledger_blobs (tenant_id, month, hash, words)
     SELECT current_tenant(), %(month)s, one.hash, one.words
       FROM unnest(%(hashes)s::text[], %(texts)s::text[]) AS one (hash, words)

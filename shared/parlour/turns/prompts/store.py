@@ -36,6 +36,17 @@ class Earlier:
 
 
 @dataclass(frozen=True, slots=True)
+class Asking:
+    """Whose prompt it is, which model is asked, and when."""
+
+    session_id: UUID
+    turn_id: UUID
+    provider: str
+    model: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class LedgerRow:
     """The record of one prompt. `basis` belongs to a turn's first."""
 
@@ -89,25 +100,22 @@ def earlier(tx: Transaction, session_id: UUID, *, model: str, before: int, most:
 
 
 def keep_prompt(
-    tx: Transaction, session_id: UUID, turn_id: UUID, row: LedgerRow, blobs: Mapping[str, str], kept: Kept, *,
-    anew: bool, look_at: datetime,
+    tx: Transaction, asking: Asking, row: LedgerRow, blobs: Mapping[str, str], kept: Kept, *, anew: bool,
+    look_at: datetime,
 ) -> None:  # fmt: skip
-    """Store the record of a prompt with the texts that it names, and what the next one stands on.
+    """Store that a model is about to be asked: the step's request, the record of its prompt with the texts that it
+    names, and what the next one stands on.
 
     anew     the briefing is another one than before.
     look_at  when somebody is to look for what has been kept long enough, if nobody is to yet.
     """
     tx.run(
         SQL["keep_prompt"],
-        turn_id=turn_id, step=row.step, month=row.month, at=row.at, model=row.model, prompt_hash=row.prompt_hash,
-        basis=row.basis, made=jsonb(row.made), hashes=list(blobs), texts=list(blobs.values()), session_id=session_id,
+        turn_id=asking.turn_id, session_id=asking.session_id, provider=asking.provider, asked=asking.model,
+        requested_at=asking.at, step=row.step, month=row.month, at=row.at, model=row.model, prompt_hash=row.prompt_hash,
+        basis=row.basis, made=jsonb(row.made), hashes=list(blobs), texts=list(blobs.values()),
         standing=kept.standing, briefing=kept.briefing if anew else None, anew=anew, look_at=look_at,
     )  # fmt: skip
-
-
-def end_turn(tx: Transaction, session_id: UUID, standing: JsonObject, now: datetime) -> None:
-    """A turn is over: what the next prompt stands on."""
-    tx.run(SQL["end_turn"], session_id=session_id, standing=standing, now=now)
 
 
 def ledgers(tx: Transaction, turn_id: UUID, clearance: int) -> list[LedgerRow]:
