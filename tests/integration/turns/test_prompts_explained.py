@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from parlour.context.ledger import REASONS
+from parlour.context.ledger import REASONS, text_hash
 from parlour.infra.errors import Forbidden, InvalidRequest, NotFound
 from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import canonical
@@ -90,6 +90,9 @@ def test_words_are_read_by_the_hashes_that_the_turn_names(desk: Desk, talk: list
     named = [one for block in message["blocks"] for one in block["words"]]
     assert "How wide is the crack at C4" in "".join(asked(desk, words, talk[1], named).values())
     assert asked(desk, words, talk[0], named) == {}
+    about = text_hash("Priya")  # the record of the turn names it, no prompt or candidate does
+    desk.rows(f"UPDATE ledgers SET basis = jsonb_set(basis, '{{packed,materials,about}}', '\"{about}\"') RETURNING 1")
+    assert asked(desk, words, talk[1], [about]) == {}
     with pytest.raises(InvalidRequest):
         asked(desk, words, talk[1], ["x"] * 101)
 

@@ -48,15 +48,15 @@ def explain(principal: Principal, tx: Transaction, turn_id: UUID, step: int | No
 
 
 def words(principal: Principal, tx: Transaction, turn_id: UUID, hashes: Sequence[str]) -> dict[str, str | None]:
-    """Texts that the turn's prompts name, by hash; None for one that was forgotten.
+    """Texts of the turn's prompts and candidates, by hash; None for one that was forgotten.
 
-    What the turn does not name is not there, whoever else's words it may be. InvalidRequest for more than
+    Any other text is not there, whoever's words it may be. InvalidRequest for more than
     `MOST_WORDS`.
     """
     if len(hashes) > MOST_WORDS:
         raise InvalidRequest(f"hash: {len(hashes)} at once are too many; ask for {MOST_WORDS} at most")
     found = recorded.read(principal, tx, turn_id)
-    known = found.named()
+    known = found.shown()
     return {one: found.words.get(one) for one in hashes if one in known}
 
 

@@ -82,9 +82,13 @@ class Recorded:
             raise NotFound(f"this turn has no record of a step {number}; it has {known}")
         return found
 
-    def named(self) -> set[str]:
-        """The hashes of every text that the turn's prompts name."""
-        return hashes(self.rows[0].basis or {}).union(*(hashes(row.made) for row in self.rows))
+    def shown(self) -> set[str]:
+        """The hashes of what stood in the turn's prompts and of its candidates: a record names more, such as words that
+        its reader was not to see."""
+        blocks = [block for one in self.asked for each in one.segments for block in each.blocks]
+        items = [entry.item for one in self.asked for entry in one.entries]
+        pieces = {piece for block in blocks for piece in block.pieces}
+        return pieces.union(text for one in items for text in (one.text, one.title))
 
     def up_to(self, number: int) -> tuple[LedgerRow, ...]:
         """The records of the prompts up to a step."""
