@@ -17,7 +17,6 @@
     │   ├── ToolNotAvailable          it exists, but nothing of its kind can run here
     │   ├── InvalidArguments
     │   ├── ToolRefused               the tool's endpoint said no; it surely did nothing
-    │   ├── NotForThisAgent           a pack lets it ask and explain, and change nothing
     │   ├── ToolFailed
     │   ├── ToolCancelled             somebody stopped it before it was done
     │   ├── ToolTimedOut              it took longer than it may; it changes nothing, so nothing is in doubt
@@ -150,12 +149,6 @@ class ToolNotAvailable(ModelError):
     """This tool cannot be used here; answer without it."""
 
     code = "not_available"
-
-
-class NotForThisAgent(ModelError):
-    """You may ask and explain here, not change anything; nothing was done. Tell the user what you would have done."""
-
-    code = "not_for_this_agent"
 
 
 class InvalidArguments(ModelError):

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
-from parlour.infra.errors import ModelError, NotForThisAgent
+from parlour.infra.errors import ModelError, ToolNotAvailable
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.tools import calls, effects
@@ -19,6 +19,12 @@ from parlour.turns import store
 from parlour.turns.journal import Call, Journal, RunTools, ToolRequest
 from parlour.turns.load import Loaded
 from parlour.turns.running import SECONDS_KEPT, Running
+
+
+_NOT_ACTING = (
+    "you may ask and explain here, not change anything; nothing was done. Tell the user what you would have done"
+)
+"""What a model is told whose agent does not have the mode `act`, when it asks for a tool that writes."""
 
 
 def idempotency_key(turn_id: UUID, step: int, call_id: str) -> str:
@@ -64,7 +70,7 @@ def _act(running: Running, loaded: Loaded, step: int, request: ToolRequest) -> C
     tool = _tool(loaded, request.name)
     with running.stages.timed("tools") as took:
         if tool is not None and tool.writes and _may_not(running, loaded, step, request):
-            result = failed(NotForThisAgent())
+            result = failed(ToolNotAvailable(_NOT_ACTING))
             _finished(running, step, request, result, running.services.clock(), 0)
         elif tool is not None and tool.heavy:
             result = _hand_over(running, step, request, tool)

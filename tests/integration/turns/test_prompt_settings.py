@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 
 from parlour.context import reminder
-from parlour.infra.errors import NotForThisAgent
+from parlour.infra.errors import ToolNotAvailable
 from parlour.infra.jsonable import JsonObject
 from parlour.models.request import ModelRequest
 from parlour.principal import Principal
@@ -176,7 +176,7 @@ class TestModes:
         assert done == []
         assert desk.tools.sent == {}
         assert desk.rows("SELECT name, writes, state, code FROM tool_calls") == [
-            (name, False, "failed", NotForThisAgent.code)
+            (name, False, "failed", ToolNotAvailable.code)
         ]
         assert "say what you would do" in system(first)
         assert "nothing was done" in str(second.messages[-1])
