@@ -20,7 +20,6 @@ from parlour.turns.journal import Call, Journal, RunTools, ToolRequest
 from parlour.turns.load import Loaded
 from parlour.turns.running import SECONDS_KEPT, Running
 
-
 _NOT_ACTING = (
     "you may ask and explain here, not change anything; nothing was done. Tell the user what you would have done"
 )
