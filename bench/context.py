@@ -138,7 +138,8 @@ class _Round:
         if self.recalls:
             add_recalled(running, loaded)
         assembled = loaded.prompting.next(1, (), _MODEL)
-        asking = Asking(running.lease.id, running.turn.id, *_MODEL.split("/"), services.clock())
+        provider, model = _MODEL.split("/")
+        asking = Asking(running.lease.id, running.turn.id, provider, model, services.clock())
         keep = loaded.prompting.keep(asking, 1, assembled)
         services.database.run(running.feed.principal, keep)
         seconds = time.perf_counter() - begun - (self.embedder.took - embedded)
