@@ -191,3 +191,22 @@ class TestModes:
         desk.add_tool("raise_rfi", lambda _, arguments: done.append(arguments) or {"number": 1})  # type: ignore[func-returns-value]
         Talk(desk).ask("Ask them about C4.", calls("raise_rfi", subject="C4"), says("Asked."))
         assert done == [{"subject": "C4"}]
+
+
+class TestScopes:
+    @pytest.mark.parametrize(
+        ("key", "held", "missing"),
+        [
+            ("", ["about no single record", "# Projects"], ["# Linked records", "about project", "# Documents"]),
+            ("NRS", ["about project/NRS", "# Linked records", "# Documents"], ["# Projects"]),
+            ("T-121", ["about task/T-121", "# Linked records"], ["# Projects", "# Documents"]),
+        ],
+        ids=["global", "project", "entity"],
+    )
+    def test_a_turn_holds_what_its_scope_needs_and_nothing_it_must_not(
+        self, desk: Desk, key: str, held: list[str], missing: list[str]
+    ) -> None:
+        (request,) = Talk(desk, key).ask("Where do we stand?")
+        briefing = str(request.system[-1]["text"])
+        assert [one for one in held if one not in briefing] == []
+        assert [one for one in missing if one in briefing] == []

@@ -44,3 +44,14 @@ def test_what_lacks_or_does_not_belong_is_a_mistake_of_ours(name: Scope, lots: t
 def test_every_scope_says_both() -> None:
     assert scope.REQUIRED.keys() == scope.FORBIDDEN.keys()
     assert not any(scope.REQUIRED[name] & scope.FORBIDDEN[name] for name in scope.REQUIRED)
+
+
+@pytest.mark.parametrize("name", scope.REQUIRED)
+def test_every_required_lot_is_asked_for_and_every_forbidden_one_refused(name: Scope) -> None:
+    required = scope.REQUIRED[name]
+    for lot in required:
+        with pytest.raises(ValueError, match=f"needs {lot}"):
+            scope.check(name, of(*(required - {lot})))
+    for lot in scope.FORBIDDEN[name]:
+        with pytest.raises(ValueError, match=f"must not hold {lot}"):
+            scope.check(name, of(*required, lot))
