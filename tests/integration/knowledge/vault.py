@@ -129,7 +129,7 @@ class Vault:
     def _services(self, model: ScriptedModel) -> Services:
         return Services(
             database=self.database, models={"offline": model}, endpoints={}, outbox=Queue(), tools=Queue(),
-            embedding=Delayed(), default_cap=Decimal(20), clock=lambda: self.clock.now, new_id=uuid7,
+            embedding=Delayed(), embedder=lambda _database, _tenant: Flat(), default_cap=Decimal(20), clock=lambda: self.clock.now, new_id=uuid7,
             sleep=lambda _: None, jitter=lambda low, _: low,
         )  # fmt: skip
 
