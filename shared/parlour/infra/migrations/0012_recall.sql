@@ -48,11 +48,11 @@ CREATE FUNCTION recall_nearest(
     sessions uuid[], clearance int, space text, signs "bit", words "bit", word float8, unknown float8, most int
 )
     RETURNS TABLE (id uuid)
-    LANGUAGE sql STABLE SET enable_seqscan = off SET enable_bitmapscan = off
+    LANGUAGE sql STABLE ROWS 80 SET enable_seqscan = off SET enable_bitmapscan = off
 AS $$
     SELECT r.id
       FROM context_rows r
-     WHERE r.session_id = ANY(sessions) AND r.classification <= clearance
+     WHERE r.session_id = ANY(sessions) AND r.session_id IS NOT NULL AND r.classification <= clearance
      ORDER BY CASE WHEN r.vector_space = space THEN r.vector_bits <~> signs ELSE unknown END
               - word * COALESCE(bit_count(r.word_bits & words), 0), r.id
      LIMIT most

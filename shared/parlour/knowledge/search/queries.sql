@@ -157,25 +157,22 @@ WITH lexemes AS MATERIALIZED (
 ), asked AS MATERIALIZED (
     SELECT word_bits(to_tsvector('english', %(query)s)) AS words, binary_quantize(%(vector)s::vector) AS signs
 ), near AS MATERIALIZED (
-    (SELECT r.id, false AS elsewhere
-       FROM context_rows r
-      WHERE %(since)s > 0 AND r.session_id = %(session_id)s AND r.classification <= %(clearance)s
-      ORDER BY CASE WHEN r.vector_space = %(space)s THEN r.vector_bits <~> (SELECT signs FROM asked) ELSE %(unknown)s END
-               - %(word)s * bit_count(r.word_bits & (SELECT words FROM asked))
-      LIMIT %(pool)s)
+    SELECT n.id, false AS elsewhere
+      FROM asked, recall_nearest(ARRAY[%(session_id)s::uuid], %(clearance)s, %(space)s, asked.signs, asked.words,
+                                 %(word)s, %(unknown)s, %(pool)s) AS n
+     WHERE %(since)s > 0
      UNION ALL
-    (SELECT r.id, true
-       FROM context_rows r
-      WHERE %(others)s AND r.classification <= %(clearance)s
-        AND r.session_id = ANY(ARRAY(SELECT s.id
-                                       FROM sessions s
-                                       JOIN sessions own ON (own.user_id, own.binding_id) = (s.user_id, s.binding_id)
-                                      WHERE own.id = %(session_id)s AND s.id <> own.id
-                                      ORDER BY s.last_active_at DESC
-                                      LIMIT %(sessions)s))
-      ORDER BY CASE WHEN r.vector_space = %(space)s THEN r.vector_bits <~> (SELECT signs FROM asked) ELSE %(unknown)s END
-               - %(word)s * bit_count(r.word_bits & (SELECT words FROM asked))
-      LIMIT %(pool)s)
+    SELECT n.id, true
+      FROM asked, recall_nearest(ARRAY(SELECT s.id
+                                         FROM sessions s
+                                         JOIN sessions own
+                                           ON (own.user_id, own.binding_id) = (s.user_id, s.binding_id)
+                                        WHERE own.id = %(session_id)s AND s.id <> own.id
+                                        ORDER BY s.last_active_at DESC
+                                        LIMIT %(sessions)s),
+                                 %(clearance)s, %(space)s, asked.signs, asked.words, %(word)s, %(unknown)s,
+                                 %(pool)s) AS n
+     WHERE %(others)s
 ), compared AS MATERIALIZED (
     SELECT r.id, n.elsewhere, r.lexemes, v.vector <=> %(vector)s::vector AS distance
       FROM near n
@@ -183,7 +180,7 @@ WITH lexemes AS MATERIALIZED (
       JOIN messages m ON m.id = r.message_id
       LEFT JOIN turns t ON t.id = m.turn_id
       LEFT JOIN embeddings v ON v.row_id = r.id AND v.model = %(space)s
-     WHERE n.elsewhere OR COALESCE(t.number, 0) < %(since)s
+     WHERE (n.elsewhere OR COALESCE(t.number, 0) < %(since)s) AND r.classification <= %(clearance)s
 ), shared AS MATERIALIZED (
     SELECT c.id, l.lexeme FROM compared c JOIN lexemes l ON c.lexemes @@ l.query
 ), telling AS (

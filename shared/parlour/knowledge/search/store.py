@@ -95,7 +95,7 @@ def recall(
         SQL["recall"], Recalled,
         session_id=session_id, query=query, vector=vector and literal(vector.values), space=vector and vector.space,
         clearance=clearance, since=since, others=others, most=most, pool=pool, sessions=sessions, longest=fusion.WORDS,
-        unknown=dimensions // 2, word=0.35 * math.sqrt(dimensions) if vector else 1.0, meaning=recalled.MEANING,
+        unknown=dimensions / 2, word=0.35 * math.sqrt(dimensions) if vector else 1.0, meaning=recalled.MEANING,
         telling=recalled.TELLING,
     )  # fmt: skip
 
