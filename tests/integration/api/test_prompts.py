@@ -32,7 +32,8 @@ def test_a_turns_prompts_are_read_by_layer_and_by_word(client: TestClient, talk:
     ("rest", "status"),
     [
         ("?step=0", 422), ("?step=9", 404), ("/diff", 422), ("/diff?with=x", 422),
-        (f"/diff?with={uuid.UUID(int=7)}", 404), ("/rebuilt?budget=0", 422), ("/rebuilt?budget=300", 422), ("/words", 422),
+        (f"/diff?with={uuid.UUID(int=7)}", 404), ("/rebuilt?budget=0", 422), ("/rebuilt?budget=300", 422),
+        ("/words", 422),
     ],
 )  # fmt: skip
 def test_what_makes_no_sense_is_refused(client: TestClient, talk: list[UUID], rest: str, status: int) -> None:
