@@ -99,15 +99,20 @@ class _Reading:
     model: str
 
     def resumed(self) -> Prompting | None:
-        """The prompts of a turn that goes on, as they were begun: not a byte of them changes; None when no model was
-        asked yet."""
+        """The prompts of a turn that goes on, as they were begun: not a byte of them changes. None when no model was
+        asked yet, and when they are to be begun anew: the turn was redriven, which may be days later, or its reader
+        may see less by now."""
         found = resumed(self.tx, self.lease.id, self.turn.id)
         if found is None:
             return None
-        basis, rounds = found
+        basis, rounds, steps = found
+        moment = basis.begun.moment
+        if moment.at != self.turn.frozen_at or moment.clearance > self.principal.clearance:
+            return None
         return Prompting(
-            basis.materials, basis.profile, basis.begun.moment, basis.standing, basis.begun, self._writes(), rounds
-        )
+            basis.materials, basis.profile, moment, basis.standing, basis.begun, self._writes(), rounds, steps,
+            recorded=True,
+        )  # fmt: skip
 
     def prompting(self) -> Prompting:
         """The prompts of a turn that begins."""

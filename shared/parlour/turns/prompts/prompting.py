@@ -9,7 +9,7 @@ from parlour.context.assemble import Assembled, Begun, begin
 from parlour.context.budget import Profile
 from parlour.context.calls import Round
 from parlour.context.history import PastTurn
-from parlour.context.ledger import Entry
+from parlour.context.ledger import Entry, Forgotten
 from parlour.context.materials import Materials, Moment
 from parlour.context.pins import Pinned
 from parlour.context.segment import Layer, Lot
@@ -35,6 +35,7 @@ class Prompting:
     begun     None until the first prompt is made.
     writes    tools that change something: history keeps what they changed.
     rounds    the turn's calls so far, and `steps` its prompts.
+    recorded  what they have in common is kept with the record of the first.
     """
 
     materials: Materials
@@ -45,6 +46,7 @@ class Prompting:
     writes: frozenset[str] = frozenset()
     rounds: tuple[Round, ...] = ()
     steps: int = 0
+    recorded: bool = False
 
     def next(self, step: int, rounds: Sequence[Round], model: str) -> Assembled:
         """The prompt of `step` for `model` (provider/model). PromptOverflow when it cannot be made to fit."""
@@ -65,7 +67,8 @@ class Prompting:
         )
 
     def sent(self, assembled: Assembled) -> None:
-        """The prompt is on its way: the next one is held against it."""
+        """The prompt is on its way, and its record is kept: the next one is held against it."""
+        self.recorded = True
         if self.begun is not None:
             self.begun = self.begun.after(assembled.standing)
 
@@ -77,7 +80,7 @@ class Prompting:
 
     def keep(self, asking: Asking, step: int, assembled: Assembled) -> Callable[[Transaction], None]:
         """How to commit a step's request, with the record of its prompt and what the session's next one stands on."""
-        basis, words = shelved(self.basis()) if step == 1 else (None, {})
+        basis, words = (None, {}) if self.recorded else shelved(self.basis())
         made, more = shelved(_made(self.rounds, assembled))
         row = LedgerRow(
             step, month_of(self.moment.at), self.moment.at, self.moment.model, assembled.prompt.hash, basis, made
@@ -138,17 +141,20 @@ def _as_told(before: JsonObject | None, result: JsonObject) -> JsonObject:
     return before if before == result and before is not None else result
 
 
-def resumed(tx: Transaction, session_id: UUID, turn_id: UUID) -> tuple[Basis, tuple[Round, ...]] | None:
-    """What the prompts of a turn that goes on are made of, and the calls that its last one told of; None when none was
-    asked yet."""
+def resumed(tx: Transaction, session_id: UUID, turn_id: UUID) -> tuple[Basis, tuple[Round, ...], int] | None:
+    """What the prompts of a turn that goes on are made of, the calls that its last one told of, and that one's step;
+    None when none was asked yet, or when words of them were forgotten or their retention is over."""
     rows = store.ledgers(tx, turn_id, _EVERYBODYS)
     if not rows or rows[0].basis is None:
         return None
     named_words = hashes(rows[0].basis) | hashes(rows[-1].made)
     words = store.blobs(tx, rows[0].month, sorted(named_words))
-    basis, made = unshelved(Basis, rows[0].basis, words), unshelved(Made, rows[-1].made, words)
+    try:
+        basis, made = unshelved(Basis, rows[0].basis, words), unshelved(Made, rows[-1].made, words)
+    except Forgotten:
+        return None
     asked = _standing(store.earlier(tx, session_id, model="", before=0, most=0))
-    return replace(basis, begun=basis.begun.after(asked)), made.rounds
+    return replace(basis, begun=basis.begun.after(asked)), made.rounds, rows[-1].step
 
 
 def split(standing: Standing) -> Kept:

@@ -57,7 +57,8 @@ ON CONFLICT (tenant_id, turn_id, step) DO UPDATE
        basis = COALESCE(EXCLUDED.basis, ledgers.basis), made = EXCLUDED.made;
 
 -- name: ledgers
--- The records of a turn's prompts, in the order of its steps; none of more clearance than the reader's.
+-- The records of a turn's prompts, in the order of its steps, from the last on that says what they have in common: a
+-- redriven turn is begun anew. None of more clearance than the reader's.
 SELECT l.step, l.month, l.at, l.model, l.prompt_hash, l.basis, l.made
   FROM ledgers l
   JOIN turns t ON t.id = l.turn_id
@@ -65,6 +66,7 @@ SELECT l.step, l.month, l.at, l.model, l.prompt_hash, l.basis, l.made
   JOIN users u ON u.id = s.user_id
   JOIN bindings b ON b.id = t.binding_id AND GREATEST(b.clearance, u.clearance) <= %(clearance)s
  WHERE l.turn_id = %(turn_id)s
+   AND l.step >= (SELECT max(f.step) FROM ledgers f WHERE f.turn_id = %(turn_id)s AND f.basis IS NOT NULL)
  ORDER BY l.step;
 
 -- name: blobs
