@@ -48,7 +48,7 @@ class Asking:
 
 @dataclass(frozen=True, slots=True)
 class LedgerRow:
-    """The record of one prompt. `basis` belongs to a turn's first."""
+    """The record of one prompt. `basis` belongs to a turn's first, and to the first after it was begun anew."""
 
     step: int
     month: date
@@ -104,7 +104,8 @@ def keep_prompt(
     look_at: datetime,
 ) -> None:  # fmt: skip
     """Store that a model is about to be asked: the step's request, the record of its prompt with the texts that it
-    names, and what the next one stands on.
+    names, and what the next one stands on. Two turns that keep the same texts for the first time wait for each other:
+    always in the order of the hashes, so that neither waits for ever.
 
     anew     the briefing is another one than before.
     look_at  when somebody is to look for what has been kept long enough, if nobody is to yet.
@@ -113,13 +114,14 @@ def keep_prompt(
         SQL["keep_prompt"],
         turn_id=asking.turn_id, session_id=asking.session_id, provider=asking.provider, asked=asking.model,
         requested_at=asking.at, step=row.step, month=row.month, at=row.at, model=row.model, prompt_hash=row.prompt_hash,
-        basis=row.basis, made=jsonb(row.made), hashes=list(blobs), texts=list(blobs.values()),
+        basis=row.basis, made=jsonb(row.made), hashes=sorted(blobs), texts=[blobs[one] for one in sorted(blobs)],
         standing=kept.standing, briefing=kept.briefing if anew else None, anew=anew, look_at=look_at,
     )  # fmt: skip
 
 
 def ledgers(tx: Transaction, turn_id: UUID, clearance: int) -> list[LedgerRow]:
-    """The records of a turn's prompts, by step, as far as a reader of that clearance may see them."""
+    """The records of a turn's prompts since it was begun, or begun anew, by step, as far as a reader of that clearance
+    may see them: the first has a basis."""
     return tx.all(SQL["ledgers"], LedgerRow, turn_id=turn_id, clearance=clearance)
 
 
