@@ -34,5 +34,10 @@ def check(scope: Scope, items: Sequence[Item]) -> None:
     held = {item.lot for item in items}
     if missing := REQUIRED[scope] - held:
         raise ValueError(f"a briefing of scope {scope} needs {', '.join(sorted(missing))}")
-    if wrong := FORBIDDEN[scope] & held:
+    check_held(scope, items)
+
+
+def check_held(scope: Scope, items: Sequence[Item]) -> None:
+    """Raises ValueError when some of a briefing's candidates are such as the scope must not hold."""
+    if wrong := FORBIDDEN[scope] & {item.lot for item in items}:
         raise ValueError(f"a briefing of scope {scope} must not hold {', '.join(sorted(wrong))}")

@@ -37,20 +37,28 @@ def scope_of(about: Focus | None) -> Scope:
 
 
 def candidates(
-    principal: Principal, tx: Transaction, about: Focus | None, persona: Persona, listed: Sequence[Tool], *, whole: bool
-) -> list[Item]:  # fmt: skip
-    """Candidates for the briefing. `whole`: also what stands further around; else only what it cannot do without."""
+    principal: Principal, tx: Transaction, about: Focus | None, persona: Persona, listed: Sequence[Tool]
+) -> list[Item]:
+    """Candidates for the briefing: those that it cannot do without."""
     if about is None:
-        knows = any(tool.name == "list_entities" for tool in listed)
-        return [_item(one) for one in around.projects(principal, tx)] if knows and whole else []
+        return []
     items = [Item(Lot.RECORD, about.text, Source("entities", str(about.id)), title=about.linked.handle)]
     items += _linked(about, listed)
     items += _documents(tx, principal, about, persona)
-    if whole:
-        items += map(
-            _item, around.around(principal, tx, about.id, team_id=persona.team.id, is_project=_is_project(about))
-        )
     scope.check(scope_of(about), items)
+    return items
+
+
+def further(
+    principal: Principal, tx: Transaction, about: Focus | None, persona: Persona, listed: Sequence[Tool]
+) -> list[Item]:
+    """Candidates for a briefing that is rendered anew, beside the others: what stands further around."""
+    if about is None:
+        knows = any(tool.name == "list_entities" for tool in listed)
+        return [_item(one) for one in around.projects(principal, tx)] if knows else []
+    near = around.around(principal, tx, about.id, team_id=persona.team.id, is_project=_is_project(about))
+    items = [_item(one) for one in near]
+    scope.check_held(scope_of(about), items)
     return items
 
 

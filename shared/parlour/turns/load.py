@@ -6,15 +6,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
-from parlour.context import budget, heartbeat, pins, tiers
+from parlour.context import budget, heartbeat, tiers
+from parlour.context.assemble import begin
 from parlour.context.calls import Round
-from parlour.context.history import MOST_MESSAGES, Message, PastTurn, size
+from parlour.context.history import Message, PastTurn
 from parlour.context.materials import Materials, Moment
-from parlour.context.pins import Now
 from parlour.context.segment import Item, Layer, Lot, Source
 from parlour.context.standing import Standing
-from parlour.context.tokens import Meter
-from parlour.infra.errors import Misconfigured, NotFound
+from parlour.infra.errors import Misconfigured, NotFound, PromptOverflow
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.knowledge.records.linked import Focus, LinkCache, focus
@@ -145,9 +144,11 @@ class _Reading:
             past=past,
             tail=changed,
         )  # fmt: skip
-        due = _is_due(materials, standing, moment, self._profile().share(Layer.HISTORY).cap)
-        about = briefed.candidates(self.principal, self.tx, self.about, persona, self.tools, whole=due)
-        return replace(materials, briefing=about)
+        asked = self.principal, self.tx, self.about, persona, self.tools
+        materials = replace(materials, briefing=briefed.candidates(*asked))
+        if not _is_due(materials, standing, moment, self._profile()):
+            return materials
+        return replace(materials, briefing=[*materials.briefing, *briefed.further(*asked)])
 
     def _writes(self) -> frozenset[str]:
         return frozenset(tool.name for tool in self.tools if tool.writes)
@@ -169,17 +170,23 @@ def _model(persona: Persona, providers: Collection[str]) -> str:
     return ""
 
 
-def _is_due(materials: Materials, standing: Standing, moment: Moment, most: int) -> bool:
-    """Whether the briefing will be rendered anew, as far as can be told before the budget is spent; `most`: the tokens
-    of the longest history."""
-    meter, past = Meter(standing.factors), materials.past
-    is_cut = sum(turn.messages for turn in past) > MOST_MESSAGES or size(meter, past) > most
-    now = Now(
-        moment.at, materials.about, moment.versions, moment.clearance, standing.asked, is_cut,
-        moment.reclassified, moment.forgotten,
-        sum(meter.count(one.text) for one in materials.tail if one.lot is Lot.DELTAS),
-    )  # fmt: skip
-    return bool(pins.causes(standing.pinned, now))
+def _is_due(materials: Materials, standing: Standing, moment: Moment, profile: budget.Profile) -> bool:
+    """Whether the briefing may be rendered anew: whether it would be if the budget were spent now. It stays pinned for
+    long, so one that is must not lack what stands further around."""
+    if standing.pinned is None:
+        return True
+    try:
+        return bool(begin(materials, standing, _once_recalled(profile), moment).causes)
+    except PromptOverflow:
+        return True
+
+
+def _once_recalled(profile: budget.Profile) -> budget.Profile:
+    """The profile when what is recalled later takes all that it may, where it does so before the history."""
+    recalled, fill = profile.share(Layer.RECALL), profile.fill
+    if fill.index(Lot.RECALL) > fill.index(Lot.HISTORY):
+        return profile
+    return replace(profile, total=profile.total - (recalled.cap - recalled.floor))
 
 
 def _tiers(persona: Persona, tools: Sequence[Tool]) -> list[Item]:
