@@ -17,6 +17,9 @@ NEAREST = 8
 """Rows near a record that may go into its briefing: the best few; what is asked for is searched."""
 
 _RECENT = 8
+_DISTILLED = 40
+"""Files that are told of in short: more than a briefing has room for, however many a record has."""
+
 FILE_TOKENS = 2_500
 """Tokens (cl100k_base) up to which a project's files are told whole; larger ones are searched."""
 
@@ -28,11 +31,11 @@ _MOST_PROJECTS = 20
 
 
 def around(principal: Principal, tx: Transaction, entity_id: UUID, *, team_id: UUID, is_project: bool) -> list[Near]:
-    """What its files say in short, the rows nearest to it by its own vector and, around a project, its files whole
-    while they are short, and what changed in it lately; what the principal may not see is not there."""
+    """What its newest files say in short, 40 at most, the rows nearest to it by its own vector and, around a project,
+    its files whole while they are short, and what changed in it lately; what the principal may not see is not there."""
     return store.around(
         tx, entity_id, clearance=principal.clearance, team_id=team_id, is_project=is_project, nearest=NEAREST,
-        recent=_RECENT, file_tokens=FILE_TOKENS, few=FEW,
+        recent=_RECENT, distilled=_DISTILLED, file_tokens=FILE_TOKENS, few=FEW,
     )  # fmt: skip
 
 

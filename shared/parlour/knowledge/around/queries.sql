@@ -1,5 +1,5 @@
 -- name: around
--- What stands around a record, as far as a reader may see it: what its files say in short; in a project its files whole,
+-- What stands around a record, as far as a reader may see it: what its newest files say in short; in a project its files whole,
 -- if together they are short enough, and what changed lately in it; the rows that are nearest to the record itself.
 WITH own AS MATERIALIZED (
     SELECT v.vector, v.model
@@ -18,10 +18,12 @@ WITH own AS MATERIALIZED (
      WHERE %(is_project)s AND f.entity_id = %(entity_id)s AND f.state = 'ready' AND f.classification <= %(clearance)s
        AND (f.team_id IS NULL OR f.team_id = %(team_id)s::uuid)
 ), found AS (
-    SELECT 'distillation' AS part, r.id, r.title, r.content, r.classification, 1.0::float8 AS score, r.created_at,
-           array_remove(ARRAY['files/' || r.file_id], NULL) AS owners
-      FROM seen r
-     WHERE r.kind = 'file_distillation'
+    (SELECT 'distillation' AS part, r.id, r.title, r.content, r.classification, 1.0::float8 AS score, r.created_at,
+            array_remove(ARRAY['files/' || r.file_id], NULL) AS owners
+       FROM seen r
+      WHERE r.kind = 'file_distillation'
+      ORDER BY r.created_at DESC, r.id
+      LIMIT %(distilled)s)
      UNION ALL
     SELECT 'file', f.id, f.name,
            (SELECT string_agg(r.content, E'\n' ORDER BY r.ordinal, r.id)

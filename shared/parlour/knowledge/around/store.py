@@ -35,12 +35,13 @@ class Near:
 
 def around(
     tx: Transaction, entity_id: UUID, *, clearance: int, team_id: UUID, is_project: bool, nearest: int, recent: int,
-    file_tokens: int, few: int,
+    distilled: int, file_tokens: int, few: int,
 ) -> list[Near]:  # fmt: skip
     """Everything around the record, in no order."""
     return tx.all(
         SQL["around"], Near, entity_id=entity_id, clearance=clearance, team_id=team_id, is_project=is_project,
-        nearest=nearest, recent=recent, file_tokens=file_tokens, few=few,
+        nearest=nearest, recent=recent, distilled=distilled,
+        file_tokens=file_tokens, few=few,
     )  # fmt: skip
 
 
