@@ -1,7 +1,7 @@
 """The indexes over vectors: one for every space that the deployment names, since vectors of two models do not compare.
 
 They are made when the schema is migrated, while the vectors' table is written. A space is named before anything lies
-in it, so there is little to wait for; only a release that makes them otherwise (0011) finds vectors there. Until such
+in it, so there is little to wait for; only a release that makes them otherwise (0010) finds vectors there. Until such
 an index is made, all vectors of a tenant are compared: slower, and nothing is missed. Search reaches one by its very
 expression and predicate. Half precision finds what full precision finds, in half of the memory (bench/filtered.py).
 """

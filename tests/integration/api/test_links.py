@@ -138,5 +138,5 @@ def test_a_record_that_a_viewer_may_not_see_is_not_named_to_them(client: TestCli
     tasks = TASKS.replace("Pour the slab,", "Pour the slab, classification: restricted,")
     files = pack("yard", "yard.example") | {"entity_types/task.yaml": TASK, "entities/task.yaml": tasks}
     assert client.put("/v1/pack", json={"files": files}, headers=operator("yard")).status_code == 200
-    shown = client.get(f"/v1/sessions/{opened['session_id']}", headers=key(client, yard, "viewer")).json()
-    assert (shown["id"], shown["entity"]) == (opened["session_id"], None)
+    shown = client.get(f"/v1/sessions/{opened['session_id']}", headers=key(client, yard, "viewer"))
+    assert (shown.status_code, shown.json()["error"]["code"]) == (404, "not_found")

@@ -10,6 +10,7 @@ from uuid import UUID
 import boto3
 import httpx2
 import pytest
+from botocore.config import Config
 from moto import mock_aws
 
 from parlour.channels.media import LARGEST_BYTES, LONGEST_PUT_OFF, PATIENCE, MediaKeeper
@@ -200,10 +201,11 @@ def test_a_file_that_is_gone_is_no_matter_of_the_token(desk: Desk, objects: S3Ob
 
 def test_a_store_that_is_away_passes_too(desk: Desk, objects: S3Objects) -> None:
     message_id = message(desk, GUPSHUP)
-    elsewhere = S3Objects(boto3.client("s3"), "no-such-bucket")
+    hasty = Config(connect_timeout=0.2, retries={"total_max_attempts": 1})
+    away = S3Objects(boto3.client("s3", endpoint_url="http://127.0.0.1:9", config=hasty), "media")
 
     with pytest.raises(ObjectsUnavailable):
-        keep(desk, elsewhere, message_id, lambda _: gives(PNG))
+        keep(desk, away, message_id, lambda _: gives(PNG))
     assert keep(desk, objects, message_id, lambda _: gives(PNG))
 
 

@@ -82,7 +82,7 @@ def test_the_indexes_of_before_go_and_until_there_are_new_ones_everything_is_fou
             app.execute("INSERT INTO embeddings (tenant_id, row_id, model, vector)"
                         " VALUES (%s, %s, 'mini@3', %s::vector)", (tenant, row, vector))  # fmt: skip
     old = f"embeddings_hnsw_{digest('gone@3')[:16]}", f"embeddings_hnsw_{digest('mini@3')[:16]}"
-    (made_anew,) = (one for one in shipped() if one.name == "0011_nearest")
+    (made_anew,) = (one for one in shipped() if one.name == "0010_nearest")
     with connect(cluster.parameters(database_name, OWNER)) as owner:
         for name in old:
             owner.execute(
