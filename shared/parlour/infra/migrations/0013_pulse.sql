@@ -1,0 +1,157 @@
+-- Pulses: what is going on with a record now, written once and read often.
+
+-- stale_since: the first change that the record's Pulses do not tell of; null while they tell of all. stale_causes: why,
+-- once each, in the order in which they came up. stale_marks: {cause: {"since", "nth"}}, when it first came up since
+-- stale_since (ISO, UTC) and at which mark it last did. marks counts all marks there ever were: a writer that read at
+-- mark n clears what is not younger than n. marks_told: the n of the writer that cleared last.
+ALTER TABLE entities
+    ADD COLUMN stale_marks jsonb NOT NULL DEFAULT '{}',
+    ADD COLUMN marks       bigint NOT NULL DEFAULT 0,
+    ADD COLUMN marks_told  bigint NOT NULL DEFAULT 0;
+
+-- What Pulses may cost a tenant in a day (UTC), within its daily cap; null is the deployment's default.
+ALTER TABLE tenants ADD COLUMN pulse_daily_cap_usd numeric(12, 4) CHECK (pulse_daily_cap_usd >= 0);
+
+-- pulse: a record whose Pulses are to be looked at (id: the record).
+ALTER TABLE work_due DROP CONSTRAINT work_due_kind_check;
+ALTER TABLE work_due ADD CONSTRAINT work_due_kind_check
+    CHECK (kind IN ('session', 'outbox', 'tool_call', 'embedding', 'file', 'record_type', 'ledgers', 'pulse'));
+-- Every record with a Pulse has a row that comes due with its age: the two sweeps must not read each other's.
+DROP INDEX work_due_time;
+CREATE INDEX work_due_time ON work_due (due_at) WHERE kind <> 'pulse';
+CREATE INDEX work_due_pulse ON work_due (tenant_id, due_at) WHERE kind = 'pulse';
+
+-- One row a record that has Pulses, or tried to have one.
+-- reads: how often they were looked at, those of a week ago counting half, as of read_at.
+-- cost_usd: of the last writing, all levels together. expected_usd: what one that was asked for at asked_at will cost,
+-- until its writer has ended.
+-- failures: tries in a row that gave nothing; problem: why the last one did. dead_at: when nobody tried any more.
+-- waiting_for: what a Pulse that is due waits for.
+CREATE TABLE pulse_states (
+    tenant_id    uuid NOT NULL,
+    entity_id    uuid NOT NULL,
+    reads        float8 NOT NULL DEFAULT 0 CHECK (reads >= 0),
+    read_at      timestamptz,
+    cost_usd     numeric(14, 8),
+    expected_usd numeric(14, 8),
+    asked_at     timestamptz,
+    failures     int NOT NULL DEFAULT 0,
+    problem      text,
+    problem_at   timestamptz,
+    dead_at      timestamptz,
+    waiting_for  text CHECK (waiting_for IN ('budget', 'backoff')),
+    PRIMARY KEY (tenant_id, entity_id),
+    FOREIGN KEY (tenant_id, entity_id) REFERENCES entities (tenant_id, id) ON DELETE CASCADE
+);
+CALL isolate('pulse_states');
+CREATE INDEX pulse_states_expected ON pulse_states (tenant_id) WHERE expected_usd IS NOT NULL;
+
+-- One Pulse a record and level: made of nothing above the level. version counts its texts, from 1. read_at: the moment
+-- at which everything it was made of was read; checked_at: the last one at which that was found to be the same.
+-- statements: [{"text", "sources": [number]}]; citations: [{"number", "title", "locator", "kind", "id", "level"}].
+-- dropped: {"unknown_source", "number"}, statements of the model that were not taken.
+CREATE TABLE pulses (
+    tenant_id      uuid NOT NULL,
+    entity_id      uuid NOT NULL,
+    level          int NOT NULL CHECK (level BETWEEN 0 AND 3),
+    version        int NOT NULL DEFAULT 1,
+    markdown       text NOT NULL,
+    statements     jsonb NOT NULL,
+    citations      jsonb NOT NULL,
+    dropped        jsonb NOT NULL DEFAULT '{}',
+    fingerprint    text NOT NULL,
+    prompt_version text NOT NULL DEFAULT '',
+    provider       text NOT NULL DEFAULT '',
+    model          text NOT NULL,
+    cost_usd       numeric(14, 8) NOT NULL DEFAULT 0,
+    read_at        timestamptz NOT NULL,
+    generated_at   timestamptz NOT NULL,
+    checked_at     timestamptz NOT NULL,
+    PRIMARY KEY (tenant_id, entity_id, level),
+    FOREIGN KEY (tenant_id, entity_id) REFERENCES entities (tenant_id, id) ON DELETE CASCADE
+);
+CALL isolate('pulses');
+
+-- Every text that a Pulse ever had, the present one too. causes: [{"cause", "since"}], what it was written for;
+-- marks: how many marks it answers.
+CREATE TABLE pulse_versions (
+    tenant_id    uuid NOT NULL,
+    entity_id    uuid NOT NULL,
+    level        int NOT NULL,
+    version      int NOT NULL,
+    markdown     text NOT NULL,
+    statements   jsonb NOT NULL,
+    citations    jsonb NOT NULL,
+    fingerprint  text NOT NULL,
+    provider     text NOT NULL DEFAULT '',
+    model        text NOT NULL,
+    cost_usd     numeric(14, 8) NOT NULL DEFAULT 0,
+    causes       jsonb NOT NULL DEFAULT '[]',
+    marks        bigint NOT NULL DEFAULT 0,
+    generated_at timestamptz NOT NULL,
+    PRIMARY KEY (tenant_id, entity_id, level, version),
+    FOREIGN KEY (tenant_id, entity_id) REFERENCES entities (tenant_id, id) ON DELETE CASCADE
+);
+CALL isolate('pulse_versions');
+
+-- What became of a record's Pulses on a day (UTC). regenerated: by a model; skipped: their sources were the same;
+-- coalesced: marks that another one's writing answered; failed: tries without a text.
+-- reads, stale_reads: looks at them, and those at which something was not told of yet; stale_seconds, stale_seconds_most:
+-- how long the oldest such change had waited, over all those looks and at most.
+CREATE TABLE pulse_days (
+    tenant_id          uuid NOT NULL,
+    day                date NOT NULL,
+    entity_id          uuid NOT NULL,
+    regenerated        int NOT NULL DEFAULT 0,
+    skipped            int NOT NULL DEFAULT 0,
+    coalesced          bigint NOT NULL DEFAULT 0,
+    failed             int NOT NULL DEFAULT 0,
+    reads              int NOT NULL DEFAULT 0,
+    stale_reads        int NOT NULL DEFAULT 0,
+    stale_seconds      float8 NOT NULL DEFAULT 0,
+    stale_seconds_most float8 NOT NULL DEFAULT 0,
+    cost_usd           numeric(14, 8) NOT NULL DEFAULT 0,
+    PRIMARY KEY (tenant_id, day, entity_id),
+    FOREIGN KEY (tenant_id, entity_id) REFERENCES entities (tenant_id, id) ON DELETE CASCADE
+);
+CALL isolate('pulse_days');
+
+-- One row a prompt for a Pulse, packed as turns' are (`ledgers`), its texts among the same blobs. version: of the text
+-- that came of it; null when none did, or when it answered a question.
+CREATE TABLE pulse_ledgers (
+    tenant_id   uuid NOT NULL,
+    id          uuid NOT NULL,
+    entity_id   uuid NOT NULL,
+    level       int NOT NULL,
+    version     int,
+    month       date NOT NULL,
+    at          timestamptz NOT NULL,
+    model       text NOT NULL,
+    prompt_hash text NOT NULL,
+    basis       jsonb,
+    made        jsonb NOT NULL,
+    outcome     text,
+    PRIMARY KEY (tenant_id, id),
+    FOREIGN KEY (tenant_id, entity_id) REFERENCES entities (tenant_id, id) ON DELETE CASCADE
+);
+CALL isolate('pulse_ledgers');
+CREATE INDEX pulse_ledgers_entity ON pulse_ledgers (tenant_id, entity_id, at DESC);
+CREATE INDEX pulse_ledgers_month ON pulse_ledgers (tenant_id, month);
+
+-- What was marked before there were writers is due now.
+ALTER TABLE entities NO FORCE ROW LEVEL SECURITY;
+ALTER TABLE work_due NO FORCE ROW LEVEL SECURITY;
+UPDATE entities e
+   SET marks = 1,
+       stale_marks = (SELECT jsonb_object_agg(c, jsonb_build_object(
+                                 'since', to_char(e.stale_since AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"+00:00"'),
+                                 'nth', 1))
+                        FROM unnest(e.stale_causes) AS c)
+ WHERE e.stale_since IS NOT NULL AND e.stale_causes <> '{}';
+INSERT INTO work_due (tenant_id, kind, id, due_at)
+SELECT e.tenant_id, 'pulse', e.id, e.stale_since
+  FROM entities e
+ WHERE e.stale_since IS NOT NULL AND e.deleted_at IS NULL
+ON CONFLICT DO NOTHING;
+ALTER TABLE entities FORCE ROW LEVEL SECURITY;
+ALTER TABLE work_due FORCE ROW LEVEL SECURITY;
