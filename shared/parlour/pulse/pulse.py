@@ -1,0 +1,159 @@
+"""A Pulse: what is going on with a record now, in cited statements, as it was written for one classification level.
+Pure; whoever writes one and whoever reads one means this.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Literal
+from uuid import UUID
+
+from parlour.infra.errors import MalformedPayload
+from parlour.infra.jsonable import Json, JsonObject
+
+type Waiting = Literal["", "budget", "stopped", "backoff"]
+"""What a stale Pulse waits for besides its window: room in the tenant's Pulse budget of the day, model calls being
+switched on again, the next try after a failure; "" for nothing."""
+
+LONGEST_QUESTION = 1_000
+"""Letters of a question that a manual refresh may carry."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A message of the Pulse queue: write this record's Pulses anew, or answer what somebody asked about it."""
+
+    tenant_id: UUID
+    entity_id: UUID
+    question_id: UUID | None = None
+
+    def to_json(self) -> JsonObject:
+        """As a queue's body."""
+        told: JsonObject = {"tenant_id": str(self.tenant_id), "entity_id": str(self.entity_id)}
+        return {**told, "question_id": str(self.question_id)} if self.question_id else told
+
+    @classmethod
+    def from_json(cls, body: JsonObject) -> "Order":
+        """Back from a queue's body; MalformedPayload when it is something else."""
+        try:
+            asked = body.get("question_id")
+            return cls(UUID(str(body["tenant_id"])), UUID(str(body["entity_id"])), UUID(str(asked)) if asked else None)
+        except (KeyError, ValueError):
+            raise MalformedPayload('an order is {"tenant_id", "entity_id"} and maybe "question_id"') from None
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One thing that a Pulse says, and the numbers of the materials that say so: one at least."""
+
+    text: str
+    sources: tuple[int, ...]
+
+    def to_json(self) -> JsonObject:
+        """As it is kept."""
+        return {"text": self.text, "sources": list[Json](self.sources)}
+
+    @classmethod
+    def from_json(cls, kept: JsonObject) -> "Statement":
+        """Back from what is kept."""
+        sources = kept["sources"]
+        return cls(str(kept["text"]), tuple(int(str(one)) for one in sources) if isinstance(sources, list) else ())
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """What `[number]` in a Pulse stands for.
+
+    title    of the record, document or file.
+    locator  where in it: headings, page, sheet; "" for the whole.
+    table    the row's: context_rows, entities, files, documents; "" for what is counted, which has none.
+    level    its classification when the Pulse was written.
+    """
+
+    number: int
+    title: str
+    locator: str
+    table: str
+    id: str
+    level: int
+
+    def to_json(self) -> JsonObject:
+        """As it is kept."""
+        return {
+            "number": self.number, "title": self.title, "locator": self.locator, "table": self.table, "id": self.id,
+            "level": self.level,
+        }  # fmt: skip
+
+    @classmethod
+    def from_json(cls, kept: JsonObject) -> "Citation":
+        """Back from what is kept."""
+        return cls(
+            int(str(kept["number"])), str(kept["title"]), str(kept["locator"]), str(kept["table"]), str(kept["id"]),
+            int(str(kept["level"])),
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Pulse:
+    """What is kept of one record for one classification level.
+
+    markdown      the statements with `[n]` behind them; "" before the first writing.
+    told_of       every row that was in its prompt, cited or not, as `table/id`: when one of them comes to stand above
+                  `level` the Pulse is withheld, whichever of them the model says that it took its words from.
+    fingerprint   of what it was written from; "" before the first writing.
+    generated_at  when a model wrote it; None before the first.
+    read_at       when its materials were read last: what changed later it does not know. Also when nothing was
+                  different and no model was asked.
+    cost_usd      what it cost to write, all tries together; None when a price was not known.
+    problem       the code of why the last writing came to nothing; "" when it did not. `failures` in a row.
+    """
+
+    entity_id: UUID
+    level: int
+    markdown: str
+    statements: tuple[Statement, ...]
+    citations: tuple[Citation, ...]
+    told_of: tuple[str, ...]
+    fingerprint: str
+    generated_at: datetime | None
+    read_at: datetime | None
+    model: str
+    cost_usd: Decimal | None
+    problem: str
+    failures: int
+    waiting_for: Waiting
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What somebody asked with a manual refresh. Its answer is theirs alone and never the record's Pulse.
+
+    asked_by  the principal's `kind:id`.
+    level     the asker's clearance: nothing above it is in the prompt.
+    problem   the code of why there is no answer; "" while there may be one.
+    """
+
+    id: UUID
+    entity_id: UUID
+    text: str
+    asked_by: str
+    level: int
+    asked_at: datetime
+    answered_at: datetime | None = None
+    markdown: str = ""
+    citations: tuple[Citation, ...] = ()
+    model: str = ""
+    cost_usd: Decimal | None = None
+    problem: str = ""
+
+
+def best(pulses: Sequence[Pulse], clearance: int) -> Pulse | None:
+    """The fullest that a reader of that clearance may see; None when there is none."""
+    return max((one for one in pulses if one.level <= clearance), key=lambda one: one.level, default=None)
+
+
+def is_withheld(pulse: Pulse, levels: Mapping[str, int]) -> bool:
+    """Whether something that it was written from stands above its level by now. `levels`: of what is there now, by
+    `table/id`; what is gone cannot tell anybody more than it did."""
+    return any(levels.get(one, 0) > pulse.level for one in pulse.told_of)
