@@ -48,7 +48,9 @@ CREATE INDEX pulse_states_expected ON pulse_states (tenant_id) WHERE expected_us
 
 -- One Pulse a record and level: made of nothing above the level. version counts its texts, from 1. read_at: the moment
 -- at which everything it was made of was read; checked_at: the last one at which that was found to be the same.
--- statements: [{"text", "sources": [number]}]; citations: [{"number", "title", "locator", "kind", "id", "level"}].
+-- statements: [{"text", "sources": [number]}]; citations: [{"number", "title", "locator", "table", "id", "level"}].
+-- told_of: every row that was in its prompt, cited or not, as table/id: when one comes to stand above the level, the text
+-- is withheld, whatever the model said that it took its words from.
 -- dropped: {"unknown_source", "number"}, statements of the model that were not taken.
 CREATE TABLE pulses (
     tenant_id      uuid NOT NULL,
@@ -58,6 +60,7 @@ CREATE TABLE pulses (
     markdown       text NOT NULL,
     statements     jsonb NOT NULL,
     citations      jsonb NOT NULL,
+    told_of        text[] NOT NULL,
     dropped        jsonb NOT NULL DEFAULT '{}',
     fingerprint    text NOT NULL,
     prompt_version text NOT NULL DEFAULT '',
@@ -82,6 +85,7 @@ CREATE TABLE pulse_versions (
     markdown     text NOT NULL,
     statements   jsonb NOT NULL,
     citations    jsonb NOT NULL,
+    told_of      text[] NOT NULL,
     fingerprint  text NOT NULL,
     provider     text NOT NULL DEFAULT '',
     model        text NOT NULL,
@@ -93,6 +97,31 @@ CREATE TABLE pulse_versions (
     FOREIGN KEY (tenant_id, entity_id) REFERENCES entities (tenant_id, id) ON DELETE CASCADE
 );
 CALL isolate('pulse_versions');
+
+-- What somebody asked about a record with a refresh; the answer is theirs alone and never a Pulse. asked_by: kind:id;
+-- level: the asker's clearance; nothing above it is in the prompt. problem: why there is no answer.
+CREATE TABLE pulse_questions (
+    tenant_id   uuid NOT NULL,
+    id          uuid NOT NULL,
+    entity_id   uuid NOT NULL,
+    question    text NOT NULL,
+    asked_by    text NOT NULL,
+    level       int NOT NULL CHECK (level BETWEEN 0 AND 3),
+    asked_at    timestamptz NOT NULL,
+    answered_at timestamptz,
+    markdown    text NOT NULL DEFAULT '',
+    statements  jsonb NOT NULL DEFAULT '[]',
+    citations   jsonb NOT NULL DEFAULT '[]',
+    told_of     text[] NOT NULL DEFAULT '{}',
+    fingerprint text NOT NULL DEFAULT '',
+    model       text NOT NULL DEFAULT '',
+    cost_usd    numeric(14, 8) NOT NULL DEFAULT 0,
+    problem     text,
+    PRIMARY KEY (tenant_id, id),
+    FOREIGN KEY (tenant_id, entity_id) REFERENCES entities (tenant_id, id) ON DELETE CASCADE
+);
+CALL isolate('pulse_questions');
+CREATE INDEX pulse_questions_entity ON pulse_questions (tenant_id, entity_id, asked_at DESC);
 
 -- What became of a record's Pulses on a day (UTC). regenerated: by a model; skipped: their sources were the same;
 -- coalesced: marks that another one's writing answered; failed: tries without a text.
