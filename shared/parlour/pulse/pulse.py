@@ -12,9 +12,8 @@ from uuid import UUID
 from parlour.infra.errors import MalformedPayload
 from parlour.infra.jsonable import Json, JsonObject
 
-type Waiting = Literal["", "budget", "stopped", "backoff"]
-"""What a stale Pulse waits for besides its window: room in the tenant's Pulse budget of the day, model calls being
-switched on again, the next try after a failure; "" for nothing."""
+type Waiting = Literal["budget", "backoff"]
+"""What a Pulse that is due waits for: room in the tenant's Pulse budget of the day, or the next try after a failure."""
 
 LONGEST_QUESTION = 1_000
 """Letters of a question that a manual refresh may carry."""
@@ -98,31 +97,29 @@ class Citation:
 class Pulse:
     """What is kept of one record for one classification level.
 
-    markdown      the statements with `[n]` behind them; "" before the first writing.
+    version       counts its texts, from 1.
+    markdown      the statements with `[n]` behind them.
     told_of       every row that was in its prompt, cited or not, as `table/id`: when one of them comes to stand above
                   `level` the Pulse is withheld, whichever of them the model says that it took its words from.
-    fingerprint   of what it was written from; "" before the first writing.
-    generated_at  when a model wrote it; None before the first.
-    read_at       when its materials were read last: what changed later it does not know. Also when nothing was
-                  different and no model was asked.
-    cost_usd      what it cost to write, all tries together; None when a price was not known.
-    problem       the code of why the last writing came to nothing; "" when it did not. `failures` in a row.
+    fingerprint   of what it was written from.
+    cost_usd      what it cost to write, all tries together.
+    read_at       when everything it was made of was read; generated_at: when a model had written it.
+    checked_at    when all that was last found to be the same: what changed later it does not know.
     """
 
     entity_id: UUID
     level: int
+    version: int
     markdown: str
     statements: tuple[Statement, ...]
     citations: tuple[Citation, ...]
     told_of: tuple[str, ...]
     fingerprint: str
-    generated_at: datetime | None
-    read_at: datetime | None
     model: str
-    cost_usd: Decimal | None
-    problem: str
-    failures: int
-    waiting_for: Waiting
+    cost_usd: Decimal
+    read_at: datetime
+    generated_at: datetime
+    checked_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +128,7 @@ class Question:
 
     asked_by  the principal's `kind:id`.
     level     the asker's clearance: nothing above it is in the prompt.
-    problem   the code of why there is no answer; "" while there may be one.
+    problem   the code of why there is no answer; None while there may be one.
     """
 
     id: UUID
@@ -143,17 +140,22 @@ class Question:
     answered_at: datetime | None = None
     markdown: str = ""
     citations: tuple[Citation, ...] = ()
+    told_of: tuple[str, ...] = ()
     model: str = ""
-    cost_usd: Decimal | None = None
-    problem: str = ""
+    cost_usd: Decimal = Decimal()
+    problem: str | None = None
 
 
-def best(pulses: Sequence[Pulse], clearance: int) -> Pulse | None:
-    """The fullest that a reader of that clearance may see; None when there is none."""
-    return max((one for one in pulses if one.level <= clearance), key=lambda one: one.level, default=None)
+def best(pulses: Sequence[Pulse], clearance: int, levels: Mapping[str, int]) -> Pulse | None:
+    """The fullest that a reader of that clearance may see; None when there is none.
+
+    levels  of what is there now, by `table/id`. A Pulse that was written from something that stands above the Pulse's
+            level by now is withheld, until it is written anew; what is gone tells nobody more than it did.
+    """
+    seen = [one for one in pulses if one.level <= clearance and is_open(one.told_of, one.level, levels)]
+    return max(seen, key=lambda one: one.level, default=None)
 
 
-def is_withheld(pulse: Pulse, levels: Mapping[str, int]) -> bool:
-    """Whether something that it was written from stands above its level by now. `levels`: of what is there now, by
-    `table/id`; what is gone cannot tell anybody more than it did."""
-    return any(levels.get(one, 0) > pulse.level for one in pulse.told_of)
+def is_open(told_of: Sequence[str], level: int, levels: Mapping[str, int]) -> bool:
+    """Whether nothing that a text was written from stands above its level."""
+    return all(levels.get(one, 0) <= level for one in told_of)
