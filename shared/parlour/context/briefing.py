@@ -11,18 +11,20 @@ from parlour.context.ledger import Entry
 from parlour.context.segment import Item, Layer, Lot, Segment, foreign, joined, tagged, words
 from parlour.context.tokens import Meter
 
-_MOST = {Lot.PULSE: 400, Lot.RECORD: 500, Lot.LINKED: 500}
-"""What a lot may take at most (design section 7, layer 2)."""
+_MOST = {Lot.PULSE: 400, Lot.COUNTS: 500, Lot.RECORD: 500, Lot.LINKED: 500}
+"""What a lot, or each item of one that is in whatever happens, may take at most (design section 7, layer 2)."""
 
-_REQUIRED = (Lot.PULSE, Lot.RECORD)
+_REQUIRED = (Lot.PULSE, Lot.COUNTS, Lot.RECORD)
 _SURROUNDING = (
-    Lot.SINCE_PULSE, Lot.LINKED, Lot.TREE, Lot.PROJECTS, Lot.RECENT, Lot.PROJECT_FILES, Lot.DISTILLATIONS, Lot.NEAREST,
+    Lot.CHANGES, Lot.SINCE_PULSE, Lot.LINKED, Lot.TREE, Lot.PROJECTS, Lot.RECENT, Lot.PROJECT_FILES, Lot.DISTILLATIONS,
+    Lot.NEAREST,
 )  # fmt: skip
 """In the order in which they are given room: the last is the first to go."""
 
 _FIRST_TO_GO = (Lot.DISTILLATIONS, Lot.NEAREST)
 
 _TITLES = {
+    Lot.COUNTS: "How many stand where", Lot.CHANGES: "Changes, newest first",
     Lot.PULSE: "Pulse: what is going on with it", Lot.SINCE_PULSE: "Changed since the Pulse", Lot.RECORD: "Record",
     Lot.LINKED: "Linked records", Lot.TREE: "Documents", Lot.PROJECTS: "Projects", Lot.RECENT: "Recent activity",
     Lot.PROJECT_FILES: "Project files, whole", Lot.DISTILLATIONS: "Files, distilled", Lot.NEAREST: "Also near it",

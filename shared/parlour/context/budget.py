@@ -8,7 +8,7 @@ from parlour.context.segment import Layer, Lot
 from parlour.infra.errors import Misconfigured, PromptOverflow
 from parlour.infra.jsonable import Json, JsonObject
 
-type ProfileName = Literal["entity", "messaging"]
+type ProfileName = Literal["entity", "messaging", "pulse"]
 
 
 @dataclass(frozen=True, slots=True)

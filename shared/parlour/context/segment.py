@@ -41,6 +41,8 @@ class Lot(StrEnum):
     TEAM = "team"
     AGENT = "agent"
     PULSE = "pulse"
+    COUNTS = "counts"
+    CHANGES = "changes"
     SINCE_PULSE = "since_pulse"
     RECORD = "record"
     LINKED = "linked"
@@ -75,6 +77,7 @@ class Lot(StrEnum):
 _LAYERS: dict[Lot, Layer] = {
     Lot.TOOLS: Layer.TOOLS,
     Lot.HUMAN: Layer.TIERS, Lot.TEAM: Layer.TIERS, Lot.AGENT: Layer.TIERS,
+    Lot.COUNTS: Layer.BRIEFING, Lot.CHANGES: Layer.BRIEFING,
     Lot.PULSE: Layer.BRIEFING, Lot.SINCE_PULSE: Layer.BRIEFING, Lot.RECORD: Layer.BRIEFING, Lot.LINKED: Layer.BRIEFING,
     Lot.TREE: Layer.BRIEFING, Lot.PROJECTS: Layer.BRIEFING, Lot.PROJECT_FILES: Layer.BRIEFING,
     Lot.RECENT: Layer.BRIEFING, Lot.DISTILLATIONS: Layer.BRIEFING, Lot.NEAREST: Layer.BRIEFING,

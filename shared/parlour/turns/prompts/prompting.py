@@ -8,6 +8,7 @@ from parlour.context import factors, stubs
 from parlour.context.assemble import Assembled, Begun, begin
 from parlour.context.budget import Profile
 from parlour.context.calls import Round
+from parlour.context.forms import Basis, Made, from_json, hashes, shelved, to_json, unshelved
 from parlour.context.history import PastTurn
 from parlour.context.ledger import Entry, Forgotten
 from parlour.context.materials import Materials, Moment
@@ -19,7 +20,6 @@ from parlour.infra.postgres import Transaction
 from parlour.models.route import OFFLINE
 from parlour.turns.past import MOST_TURNS, past_turns
 from parlour.turns.prompts import store
-from parlour.turns.prompts.forms import Basis, Made, from_json, hashes, shelved, to_json, unshelved
 from parlour.turns.prompts.retention import month_of, over_at
 from parlour.turns.prompts.store import Asking, Earlier, Kept, LedgerRow
 

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from parlour.context import ledger
 from parlour.context.assemble import Assembled, begin
+from parlour.context.forms import Basis, Made, unshelved
 from parlour.context.ledger import Entry, Forgotten, text_hash
 from parlour.context.ledger import recorded as by_hash
 from parlour.context.render import Prompt
@@ -15,7 +16,6 @@ from parlour.infra.jsonable import Json, JsonObject, canonical
 from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
 from parlour.turns.prompts import explain, recorded
-from parlour.turns.prompts.forms import Basis, Made, unshelved
 from parlour.turns.prompts.recorded import Asked, Recorded
 
 

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from parlour.context import cache
 from parlour.context.cache import Served
+from parlour.context.forms import Basis, Made, hashes, named
 from parlour.context.ledger import Entry
 from parlour.context.pins import Cause
 from parlour.context.render import in_order
@@ -16,7 +17,6 @@ from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
 from parlour.tenancy import roles
 from parlour.turns.prompts import store
-from parlour.turns.prompts.forms import Basis, Made, hashes, named
 from parlour.turns.prompts.store import LedgerRow, Place, Reported
 
 _NOTHING_KEPT = (

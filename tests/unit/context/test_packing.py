@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from parlour.context.packing import packed, unpacked
 from parlour.infra.jsonable import JsonObject, canonical
-from parlour.turns.prompts.packing import packed, unpacked
 
 _leaf = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text("#ab1", max_size=20)
 _value = st.recursive(

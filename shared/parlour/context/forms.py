@@ -16,10 +16,10 @@ from parlour.context.cache import Miss
 from parlour.context.calls import Round
 from parlour.context.ledger import Entry, Forgotten, text_hash
 from parlour.context.materials import Materials
+from parlour.context.packing import packed, unpacked
 from parlour.context.segment import Segment
 from parlour.context.standing import Standing
 from parlour.infra.jsonable import Json, JsonObject
-from parlour.turns.prompts.packing import packed, unpacked
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
