@@ -7,7 +7,7 @@ in. What a file says is material to the model, not an instruction, and its summa
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from decimal import Decimal
 from uuid import UUID
 
@@ -16,11 +16,12 @@ from parlour.infra import log
 from parlour.infra.errors import Misconfigured, ProviderRejected, ProviderUnavailable, SpendRefused
 from parlour.infra.ids import NewId
 from parlour.infra.jsonable import JsonObject
-from parlour.infra.postgres import Database, SecondsLeft, Transaction
+from parlour.infra.postgres import Database, SecondsLeft
 from parlour.knowledge.files import store
 from parlour.knowledge.files.extract.parts import FilePiece
-from parlour.models import background, fallback, prices, spend
-from parlour.models.request import Attempt, Completed, Model, ModelRequest, Usage, blocks_of
+from parlour.models import fallback
+from parlour.models.aside import Aside, Asking
+from parlour.models.request import Model, ModelRequest
 from parlour.models.route import OFFLINE, Choice, available, choose
 from parlour.principal import Principal
 
@@ -69,87 +70,23 @@ class Distiller:
             if choices[0].provider != OFFLINE and seconds > fallback.LEAST_SECONDS:
                 system: JsonObject = {"type": "text", "text": _INSTRUCTIONS}
                 request = ModelRequest(choices[0].model, LONGEST_ANSWER, (), (system,), (_shown(name, pieces),))
-                if text := _Call(self, principal, models, request).ask(choices, seconds):
-                    return text[:_LONGEST]
+                read = tokens.count(str(request.to_json()))
+                answer = self._aside.ask(principal, Asking(request, read, choices, models, PURPOSE, seconds))
+                if answer.problem is not None:
+                    raise answer.problem
+                if answer.text:
+                    return answer.text[:_LONGEST]
         except (ProviderUnavailable, ProviderRejected, Misconfigured, SpendRefused) as problem:
             log.warning("file_not_distilled", code=problem.code, tenant_id=principal.tenant_id)
         return outline(pieces)
 
+    @property
+    def _aside(self) -> Aside:
+        return Aside(self.database, self.default_cap, self.clock, self.new_id, self.sleep, self.jitter)
+
     def _choices(self, principal: Principal, team_id: UUID | None, models: Mapping[str, Model]) -> list[Choice]:
         routing = self.database.run(principal, lambda tx: store.routing(tx, team_id))
         return available(choose(routing, "cheap") if routing else [], models)
-
-
-class _Call:
-    """One answer, with what its tries cost."""
-
-    def __init__(
-        self, distiller: Distiller, principal: Principal, models: Mapping[str, Model], request: ModelRequest
-    ) -> None:
-        self._distiller = distiller
-        self._principal = principal
-        self._models = models
-        self._request = request
-        self._read = tokens.count(str(request.to_json()))
-        self._reserved: list[UUID] = []
-
-    def ask(self, choices: Sequence[Choice], seconds: float) -> str:
-        """The answer's text; what was spent is settled whatever comes of it."""
-        distiller = self._distiller
-        attempts: list[Attempt] = []
-        completed: Completed | None = None
-        try:
-            for part in fallback.ask(
-                choices, self._models, self._request, seconds_left=seconds, sleep=distiller.sleep,
-                jitter=distiller.jitter, admit=self._admit,
-            ):  # fmt: skip
-                if isinstance(part, Attempt):
-                    attempts.append(part)
-                elif isinstance(part, Completed):
-                    completed = part
-        finally:
-            self._settle(attempts, completed.usage if completed else Usage(0, 0))
-        blocks = blocks_of({"content": list(completed.blocks)}) if completed else []
-        return "\n".join(str(block.get("text", "")) for block in blocks if block.get("type") == "text").strip()
-
-    def _admit(self, choice: Choice) -> None:
-        distiller = self._distiller
-        now = distiller.clock()
-        self._reserved.append(distiller.new_id(now))
-        spend.take(
-            distiller.database, self._principal, reservation_id=self._reserved[-1],
-            amount=prices.worst_case(choice.provider, choice.model, self._read, LONGEST_ANSWER, now), purpose=PURPOSE,
-            default_cap=distiller.default_cap, expires_at=now + timedelta(seconds=2 * _SECONDS), now=now,
-        )  # fmt: skip
-
-    def _settle(self, attempts: Sequence[Attempt], usage: Usage) -> None:
-        if not attempts:
-            return
-        distiller = self._distiller
-        now = distiller.clock()
-        calls = [self._noted(attempt, usage, now) for attempt in attempts if attempt.outcome == "ok"]
-        spent = sum((self._charged(attempt, usage, now) for attempt in attempts), Decimal())
-
-        def commit(tx: Transaction) -> None:
-            for call in calls:
-                background.note(tx, call)
-            spend.settle(tx, self._reserved, spent, default_cap=distiller.default_cap, now=now)
-
-        distiller.database.run(self._principal, commit)
-
-    def _noted(self, attempt: Attempt, usage: Usage, now: datetime) -> background.Call:
-        return background.Call(
-            self._distiller.new_id(now), PURPOSE, attempt.provider, attempt.model, usage.input_tokens,
-            prices.charged(attempt.provider, attempt.model, usage, now), attempt.latency_ms, now, usage.output_tokens,
-        )  # fmt: skip
-
-    def _charged(self, attempt: Attempt, usage: Usage, now: datetime) -> Decimal:
-        """A try that broke off after it had begun to answer is billed for what it read; one that never began is not."""
-        if attempt.outcome == "ok":
-            return prices.charged(attempt.provider, attempt.model, usage, now)
-        if attempt.first_token_ms is None:
-            return Decimal()
-        return prices.worst_case(attempt.provider, attempt.model, self._read, 0, now)
 
 
 def outline(pieces: Sequence[FilePiece]) -> str:
