@@ -2,7 +2,6 @@
 Pure; whoever writes one and whoever reads one means this.
 """
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -99,8 +98,10 @@ class Pulse:
 
     version       counts its texts, from 1.
     markdown      the statements with `[n]` behind them.
-    told_of       every row that was in its prompt, cited or not, as `table/id`: when one of them comes to stand above
-                  `level` the Pulse is withheld, whichever of them the model says that it took its words from.
+    told_of       every row that was in its prompt or was counted there, cited or not, as `table/id` (context_rows,
+                  entities, documents, files, handles): when one of them comes to stand above `level` the Pulse is
+                  withheld, whichever of them the model says that it took its words from. The file that a row was read
+                  from is named besides: rows are written anew.
     fingerprint   of what it was written from.
     cost_usd      what it cost to write, all tries together.
     read_at       when everything it was made of was read; generated_at: when a model had written it.
@@ -144,18 +145,3 @@ class Question:
     model: str = ""
     cost_usd: Decimal = Decimal()
     problem: str | None = None
-
-
-def best(pulses: Sequence[Pulse], clearance: int, levels: Mapping[str, int]) -> Pulse | None:
-    """The fullest that a reader of that clearance may see; None when there is none.
-
-    levels  of what is there now, by `table/id`. A Pulse that was written from something that stands above the Pulse's
-            level by now is withheld, until it is written anew; what is gone tells nobody more than it did.
-    """
-    seen = [one for one in pulses if one.level <= clearance and is_open(one.told_of, one.level, levels)]
-    return max(seen, key=lambda one: one.level, default=None)
-
-
-def is_open(told_of: Sequence[str], level: int, levels: Mapping[str, int]) -> bool:
-    """Whether nothing that a text was written from stands above its level."""
-    return all(levels.get(one, 0) <= level for one in told_of)

@@ -1,9 +1,9 @@
 -- Pulses: what is going on with a record now, written once and read often.
 
 -- stale_since: the first change that the record's Pulses do not tell of; null while they tell of all. stale_causes: why,
--- once each, in the order in which they came up. stale_marks: {cause: {"since", "nth"}}, when it first came up since
--- stale_since (ISO, UTC) and at which mark it last did. marks counts all marks there ever were: a writer that read at
--- mark n clears what is not younger than n. marks_told: the n of the writer that cleared last.
+-- once each, in the order in which they came up. stale_marks: {cause: {"since", "first", "last"}}, when it first came up
+-- since stale_since, at which mark, and at which it last did. marks counts all marks there ever were: a writer that read
+-- at mark n clears what is not younger than n. marks_told: the n of the writer that cleared last.
 ALTER TABLE entities
     ADD COLUMN stale_marks jsonb NOT NULL DEFAULT '{}',
     ADD COLUMN marks       bigint NOT NULL DEFAULT 0,
@@ -167,14 +167,42 @@ CALL isolate('pulse_ledgers');
 CREATE INDEX pulse_ledgers_entity ON pulse_ledgers (tenant_id, entity_id, at DESC);
 CREATE INDEX pulse_ledgers_month ON pulse_ledgers (tenant_id, month);
 
+-- Whether one of the rows that a text was written from (table/id) stands above the text's level by now, by itself or by
+-- what it belongs to. What is gone does not: it tells nobody more than it did. It runs as its caller, under row-level
+-- security.
+CREATE FUNCTION stands_above(told text[], bound int) RETURNS boolean LANGUAGE sql STABLE AS $$
+    WITH named AS MATERIALIZED (
+        SELECT split_part(one, '/', 1) AS place, substr(one, strpos(one, '/') + 1) AS id FROM unnest(told) AS one
+    ), known AS MATERIALIZED (
+        SELECT n.place, n.id::uuid AS id
+          FROM named n
+         WHERE n.place IN ('entities', 'documents', 'files', 'context_rows')
+    )
+    SELECT EXISTS (SELECT FROM known k JOIN entities e ON e.id = k.id
+                    WHERE k.place = 'entities' AND e.classification > bound)
+        OR EXISTS (SELECT FROM known k JOIN documents d ON d.id = k.id
+                    WHERE k.place = 'documents' AND d.classification > bound)
+        OR EXISTS (SELECT FROM known k JOIN files f ON f.id = k.id
+                    WHERE k.place = 'files' AND f.classification > bound)
+        OR EXISTS (SELECT FROM known k
+                     JOIN context_rows r ON r.id = k.id
+                     LEFT JOIN entities e ON e.id = r.entity_id
+                     LEFT JOIN documents d ON d.id = r.document_id
+                     LEFT JOIN files f ON f.id = r.file_id
+                    WHERE k.place = 'context_rows'
+                      AND greatest(r.classification, e.classification, d.classification, f.classification) > bound)
+        OR EXISTS (SELECT FROM named n
+                     JOIN entity_types t ON t.key = split_part(n.id, '/', 1)
+                     JOIN entities e ON e.type_id = t.id AND e.key = substr(n.id, strpos(n.id, '/') + 1)
+                    WHERE n.place = 'handles' AND e.classification > bound)
+$$;
+
 -- What was marked before there were writers is due now.
 ALTER TABLE entities NO FORCE ROW LEVEL SECURITY;
 ALTER TABLE work_due NO FORCE ROW LEVEL SECURITY;
 UPDATE entities e
    SET marks = 1,
-       stale_marks = (SELECT jsonb_object_agg(c, jsonb_build_object(
-                                 'since', to_char(e.stale_since AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"+00:00"'),
-                                 'nth', 1))
+       stale_marks = (SELECT jsonb_object_agg(c, jsonb_build_object('since', e.stale_since, 'first', 1, 'last', 1))
                         FROM unnest(e.stale_causes) AS c)
  WHERE e.stale_since IS NOT NULL AND e.stale_causes <> '{}';
 INSERT INTO work_due (tenant_id, kind, id, due_at)
@@ -182,5 +210,6 @@ SELECT e.tenant_id, 'pulse', e.id, e.stale_since
   FROM entities e
  WHERE e.stale_since IS NOT NULL AND e.deleted_at IS NULL
 ON CONFLICT DO NOTHING;
+SET CONSTRAINTS ALL IMMEDIATE; -- no table is altered while its deferred triggers wait
 ALTER TABLE entities FORCE ROW LEVEL SECURITY;
 ALTER TABLE work_due FORCE ROW LEVEL SECURITY;
