@@ -45,5 +45,7 @@ SELECT tenant_id, kind, id, due_at FROM work_due
  WHERE tenant_id = current_tenant() AND kind = %(kind)s AND id = %(id)s;
 
 -- name: due
--- What is due in any tenant, longest first.
-SELECT tenant_id, kind, id, due_at FROM work_due WHERE due_at <= %(now)s ORDER BY due_at LIMIT %(most)s;
+-- What is due in any tenant besides Pulses, longest first.
+SELECT tenant_id, kind, id, due_at FROM work_due
+ WHERE due_at <= %(now)s AND kind <> 'pulse'
+ ORDER BY due_at LIMIT %(most)s;

@@ -15,7 +15,7 @@ from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Queries
 from parlour.infra.queues import Delays
 
-type Kind = Literal["session", "outbox", "tool_call", "embedding", "file", "record_type", "ledgers"]
+type Kind = Literal["session", "outbox", "tool_call", "embedding", "file", "record_type", "ledgers", "pulse"]
 
 GRACE = timedelta(minutes=5)
 """How long work may take its usual way before the sweep looks after it."""
@@ -28,6 +28,7 @@ _KINDS: dict[str, Kind] = {
     "file": "file",
     "record_type": "record_type",
     "ledgers": "ledgers",
+    "pulse": "pulse",
 }
 
 SQL = Queries.beside(__file__)
@@ -111,5 +112,6 @@ def wake_up(delays: Delays, due: Due, now: datetime) -> None:
 
 
 def due(tx: Transaction, now: datetime, most: int) -> list[Due]:
-    """What is due in any tenant, longest first; read in a transaction without a tenant."""
+    """What is due in any tenant, longest first; read in a transaction without a tenant. Pulses have a sweep of their
+    own: every record with one has a row, most of which are due some time tomorrow."""
     return tx.all(SQL["due"], Due, now=now, most=most)

@@ -130,6 +130,8 @@ def test_a_record_is_looked_at_where_its_kind_says() -> None:
         ({"rag": {"semantic": "{{name}}"}}, True),
         ({"rag": {"context": "off"}}, True),
         ({"rag": {"pulse": "auto"}}, True),
+        ({"rag": {"pulse_prompt": "What holds it up."}}, True),
+        ({"rag": {"status_properties": ["state"]}}, True),
         ({"properties": {"a": {"type": "text", "label": "A!"}}}, True),
         ({"rag": {"icon": "x", "coalesce_seconds": 60}}, False),
         ({"properties": {"a": {"type": "text", "description": "more"}}}, False),

@@ -12,7 +12,7 @@ from parlour.infra import log, work_due
 from parlour.infra.ids import NewId
 from parlour.infra.postgres import Database, Transaction
 from parlour.knowledge.index import pending
-from parlour.knowledge.records import registry, store
+from parlour.knowledge.records import registry, stale, store
 from parlour.knowledge.records.definition import Definition
 from parlour.knowledge.records.snapshots import snapshot
 from parlour.knowledge.records.store import StoredEntity
@@ -64,7 +64,8 @@ def _batch(tx: Transaction, tenant_id: UUID, type_id: UUID, now: datetime, new_i
         pending.mark(tx, tenant_id, now)
     else:
         store.drop_descriptions(tx, ids)
-    store.described(tx, ids, kind.version, pulse=kind.settings.pulse, now=now)
+    store.described(tx, ids, kind.version)
+    stale.mark_alone(tx, ids, "type_changed", now)
     return len(records)
 
 

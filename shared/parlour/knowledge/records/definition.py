@@ -10,7 +10,9 @@ from parlour.principal import LEVELS
 from parlour.tenancy.records import Visibility
 
 DEFAULT_LINK = "/console/#/records/{{type}}/{{key}}"
-_COALESCE_SECONDS = 30
+COALESCE_SECONDS = 30
+"""How long changes are gathered before a Pulse is written anew, where a kind says nothing else."""
+
 _SUMMARY_INTERVAL = 50
 
 
@@ -36,7 +38,7 @@ class Settings:
     pulse: bool = False
     pulse_model: str = ""
     pulse_prompt: str = ""
-    coalesce_seconds: int = _COALESCE_SECONDS
+    coalesce_seconds: int = COALESCE_SECONDS
     status_properties: tuple[str, ...] = ()
     tracked_properties: tuple[str, ...] = ()
     chat_visibility: Visibility = "private"
@@ -59,7 +61,7 @@ class Settings:
             pulse=rag.get("pulse") == "auto",
             pulse_model=_text(rag, "pulse_model"),
             pulse_prompt=_text(rag, "pulse_prompt"),
-            coalesce_seconds=_number(rag, "coalesce_seconds") or _COALESCE_SECONDS,
+            coalesce_seconds=_number(rag, "coalesce_seconds") or COALESCE_SECONDS,
             status_properties=_names(rag, "status_properties"),
             tracked_properties=_names(rag, "tracked_properties"),
             chat_visibility=_visibility(rag),
@@ -126,7 +128,8 @@ def _telling(config: JsonObject) -> tuple[object, ...]:
     settings = Settings.of(rag if isinstance(rag, dict) else {})
     known = properties if isinstance(properties, dict) else {}
     labels = {name: one.get("label") for name, one in known.items() if isinstance(one, dict)}
-    return config.get("display_name"), labels, settings.semantic, settings.context, settings.pulse
+    pulse = settings.pulse, settings.pulse_prompt, settings.pulse_model, settings.status_properties
+    return config.get("display_name"), labels, settings.semantic, settings.context, pulse
 
 
 def _text(rag: Mapping[str, Json], name: str) -> str:

@@ -9,6 +9,10 @@ from parlour.knowledge.records.definition import Definition
 
 _DONE = "done"
 
+FINDING, TALK = "finding", "conversation"
+CLOSED_TALK = ["closed", "archived"]
+"""The states of a conversation that is over: what becomes of it is no news."""
+
 
 def _text(required: bool = False) -> JsonObject:
     return {"type": "text", "required": True} if required else {"type": "text"}
@@ -106,7 +110,7 @@ KINDS = {
             {"status_properties": ["state"], "icon": "box", "colour": "brown"},
         ),
         _kind(
-            "finding",
+            FINDING,
             {
                 "kind": _text(),
                 "severity": _LEVELS,
@@ -129,7 +133,7 @@ KINDS = {
             {"children": "auto", "pulse": "auto", "status_properties": ["state"], "icon": "scroll", "colour": "navy"},
         ),
         _kind(
-            "conversation",
+            TALK,
             {"participants": _text(), "state": _choice("open", "closed")},
             {"children": "auto", "icon": "chat", "colour": "cyan"},
         ),

@@ -191,7 +191,7 @@ SELECT record_id AS id FROM documents WHERE project_id = %(id)s AND is_context;
 -- Records are there no more.
 UPDATE entities
    SET deleted_at = %(now)s, version = version + 1, updated_by = %(by)s, updated_at = %(now)s, stale_since = NULL,
-       stale_causes = '{}'
+       stale_causes = '{}', stale_marks = '{}'
  WHERE id = ANY(%(ids)s) AND deleted_at IS NULL;
 
 -- name: delete_record_rows
@@ -243,8 +243,10 @@ SELECT id FROM context_rows
 DELETE FROM context_rows WHERE entity_id = ANY(%(ids)s) AND kind IN ('snapshot', 'delta');
 
 -- name: mark_stale
--- What some records' Pulses say is no longer so, nor what the Pulses of those say that they are a part of. The causes
--- are kept once each; a record whose kind has no Pulses is left alone.
+-- What some records' Pulses say is no longer so, nor what the Pulses of those say that they are a part of. A record whose
+-- kind has no Pulses is left alone, and so is a conversation that was closed; a finding is news also where what belongs
+-- to a record is not. Every mark is counted and leaves its cause, and the first one says by when to look at it: neither
+-- a later one nor a worker who is at it moves that. Rows are locked in the order of their ids.
 WITH known AS (
     SELECT e.tenant_id, e.id, e.project_id FROM entities e WHERE e.id = ANY(%(ids)s)
 ), whole AS (
@@ -260,23 +262,85 @@ WITH known AS (
      UNION
     SELECT k.project_id, k.id FROM known k
 ), touched AS (
-    SELECT k.id, %(cause)s AS cause, false AS above FROM known k WHERE %(itself)s
+    SELECT k.id, %(cause)s::text AS cause, false AS above FROM known k WHERE %(cause)s::text IS NOT NULL
      UNION
-    SELECT w.id, 'child_changed', true FROM whole w WHERE w.id <> w.part
+    SELECT w.id, %(above)s, true FROM whole w WHERE w.id <> w.part AND %(above)s::text IS NOT NULL
 ), marks AS (
-    SELECT m.id, array_agg(DISTINCT m.cause) AS causes
+    SELECT m.id, array_agg(DISTINCT m.cause) AS causes,
+           max(CASE WHEN jsonb_typeof(t.rag->'coalesce_seconds') = 'number'
+                    THEN (t.rag->>'coalesce_seconds')::numeric ELSE %(window)s END) AS seconds
       FROM touched m
       JOIN entities e ON e.id = m.id
       JOIN entity_types t ON (t.tenant_id, t.id) = (e.tenant_id, e.type_id)
-     WHERE t.rag->>'pulse' = 'auto' AND (NOT m.above OR t.rag->>'children' = 'auto')
+     WHERE t.rag->>'pulse' = 'auto' AND (NOT m.above OR t.rag->>'children' = 'auto' OR m.cause = %(finding)s)
+       AND (t.key <> %(talk)s OR (e.properties->>'state' = ANY(%(over)s::text[])) IS NOT TRUE)
      GROUP BY m.id
+), held AS (
+    SELECT e.id, e.stale_since IS NULL AS is_first, m.causes, m.seconds
+      FROM entities e
+      JOIN marks m ON m.id = e.id
+     WHERE e.deleted_at IS NULL
+     ORDER BY e.id
+       FOR NO KEY UPDATE OF e
+), marked AS (
+    UPDATE entities e
+       SET marks = e.marks + 1,
+           stale_since = coalesce(e.stale_since, %(now)s),
+           stale_causes = e.stale_causes || ARRAY(SELECT cause FROM unnest(h.causes) AS cause
+                                                   WHERE NOT cause = ANY(e.stale_causes)),
+           stale_marks = CASE WHEN h.is_first THEN '{}' ELSE e.stale_marks END
+               || (SELECT jsonb_object_agg(c.cause, coalesce(
+                              CASE WHEN NOT h.is_first THEN e.stale_marks->c.cause END,
+                              jsonb_build_object('since', %(now)s::timestamptz, 'first', e.marks + 1)
+                          ) || jsonb_build_object('last', e.marks + 1))
+                     FROM unnest(h.causes) AS c (cause))
+      FROM held h
+     WHERE e.id = h.id
+    RETURNING e.tenant_id, e.id, e.stale_since + h.seconds * interval '1 second' AS due_at, h.is_first
+)
+INSERT INTO work_due (tenant_id, kind, id, due_at)
+SELECT tenant_id, 'pulse', id, due_at FROM marked ORDER BY id
+    ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = EXCLUDED.due_at
+ WHERE work_due.held_until IS NULL AND work_due.due_at > EXCLUDED.due_at
+   AND EXISTS (SELECT FROM marked m WHERE m.id = work_due.id AND m.is_first);
+
+-- name: hurry_pulse
+-- Look at a record's Pulses at once, whatever they wait for; a worker who is at them is not disturbed.
+UPDATE work_due SET due_at = %(now)s
+ WHERE kind = 'pulse' AND id = %(id)s AND due_at > %(now)s AND (held_until IS NULL OR held_until <= %(now)s);
+
+-- name: marks
+-- What a record's Pulses do not tell of, and how many marks there were up to now and up to the last writing.
+SELECT marks, marks_told, stale_since, stale_causes, stale_marks FROM entities WHERE id = %(id)s AND deleted_at IS NULL;
+
+-- name: tell_marks
+-- A record's Pulses tell of every mark up to one; of what came up later the causes stay, with the time at which they
+-- did, or the time of the reading where they had come up before it, too.
+WITH held AS (
+    SELECT e.id, e.stale_marks, e.stale_causes
+      FROM entities e
+     WHERE e.id = %(id)s AND e.deleted_at IS NULL
+       FOR NO KEY UPDATE
+), later AS (
+    SELECT h.id, m.key AS cause, array_position(h.stale_causes, m.key) AS place,
+           m.value || CASE WHEN (m.value->>'first')::bigint > %(told)s THEN '{}'::jsonb
+                           ELSE jsonb_build_object('since', %(read_at)s::timestamptz, 'first', %(told)s + 1) END AS mark
+      FROM held h, jsonb_each(h.stale_marks) AS m
+     WHERE (m.value->>'last')::bigint > %(told)s
+), kept AS (
+    SELECT h.id, min((l.mark->>'since')::timestamptz) AS since,
+           coalesce(array_agg(l.cause ORDER BY l.place) FILTER (WHERE l.cause IS NOT NULL), '{}') AS causes,
+           coalesce(jsonb_object_agg(l.cause, l.mark) FILTER (WHERE l.cause IS NOT NULL), '{}') AS marks
+      FROM held h
+      LEFT JOIN later l ON l.id = h.id
+     GROUP BY h.id
 )
 UPDATE entities e
-   SET stale_since = coalesce(e.stale_since, %(now)s),
-       stale_causes = e.stale_causes || ARRAY(SELECT cause FROM unnest(m.causes) AS cause
-                                               WHERE NOT cause = ANY(e.stale_causes))
-  FROM marks m
- WHERE e.id = m.id AND e.deleted_at IS NULL AND (e.stale_since IS NULL OR NOT m.causes <@ e.stale_causes);
+   SET marks_told = greatest(e.marks_told, %(told)s), stale_since = k.since, stale_causes = k.causes,
+       stale_marks = k.marks
+  FROM kept k
+ WHERE e.id = k.id
+RETURNING e.stale_since;
 
 -- name: browse
 -- Records that a reader of some clearance may see, the newest change first, from behind a place on. Their projects are
@@ -324,13 +388,8 @@ SELECT e.id, t.key AS type, e.key, e.name, e.properties, e.classification, false
    FOR NO KEY UPDATE OF e SKIP LOCKED;
 
 -- name: described
--- The rows of these records are made from their type as it is; where Pulses are kept, theirs are to be made again.
-UPDATE entities e
-   SET described = %(version)s,
-       stale_since = CASE WHEN %(pulse)s THEN coalesce(e.stale_since, %(now)s) ELSE e.stale_since END,
-       stale_causes = CASE WHEN %(pulse)s AND NOT 'type_changed' = ANY(e.stale_causes)
-                           THEN e.stale_causes || 'type_changed'::text ELSE e.stale_causes END
- WHERE e.id = ANY(%(ids)s);
+-- The rows of these records are made from their type as it is.
+UPDATE entities SET described = %(version)s WHERE id = ANY(%(ids)s);
 
 -- name: settle_described
 -- Nobody has to look at a type again of which no record is left whose rows were made from another version.

@@ -1,19 +1,42 @@
 """Marks that a record's Pulse no longer says what is: since when, and why.
 
-Whatever changes a record, or what belongs to it, leaves them in its own transaction. A kind without Pulses has none;
-a record whose kind says `children: auto` is marked for what belongs to it, too. The writer of Pulses takes them away.
+Whatever changes a record, or what belongs to it, leaves them in its own transaction, with the time by which somebody
+looks: the window of its kind after the first change that is not told of, so that many changes make one writing and
+constant change does not put it off for ever. A kind without Pulses has none; a record whose kind says `children: auto`
+is marked for what belongs to it, too. Marks are counted: a writer takes away those that it has read, and no others.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 from uuid import UUID
 
+from parlour.infra.jsonable import Json
 from parlour.infra.postgres import Transaction
 from parlour.knowledge.records import store
+from parlour.knowledge.records.definition import COALESCE_SECONDS
+from parlour.knowledge.records.kinds import CLOSED_TALK, TALK
 
-type Cause = Literal["changed", "link_changed", "file_ingested", "file_deleted", "document_changed", "manual"]
-"""Besides these there are `child_changed`, of what belongs to the record, and `type_changed`, of its kind."""
+type Cause = Literal[
+    "changed", "link_changed", "file_ingested", "file_deleted", "document_changed", "child_changed", "finding_created",
+    "type_changed", "age", "manual",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Unreflected:
+    """What a record's Pulses do not tell of.
+
+    marks   how many there ever were; told: how many of them the last writing had read.
+    since   the first that it had not; None when there is none.
+    causes  why, in the order in which they came up, and when each first did since then.
+    """
+
+    marks: int
+    told: int
+    since: datetime | None
+    causes: Mapping[str, datetime]
 
 
 def mark(tx: Transaction, record_id: UUID, cause: Cause, now: datetime) -> None:
@@ -23,11 +46,56 @@ def mark(tx: Transaction, record_id: UUID, cause: Cause, now: datetime) -> None:
 
 def mark_all(tx: Transaction, ids: Sequence[UUID], cause: Cause, now: datetime) -> None:
     """So did each of these, in one statement."""
-    if ids:
-        store.mark_stale(tx, ids, cause, itself=True, now=now)
+    _mark(tx, ids, cause, "child_changed", now)
 
 
 def mark_wholes(tx: Transaction, ids: Sequence[UUID], now: datetime) -> None:
     """What the records belong to changed with them; their own Pulses are as good as they were, or there are none."""
+    _mark(tx, ids, None, "child_changed", now)
+
+
+def mark_found(tx: Transaction, ids: Sequence[UUID], now: datetime) -> None:
+    """The records are findings and new: news to what they belong to, whatever its kind says of its children."""
+    _mark(tx, ids, "changed", "finding_created", now)
+
+
+def mark_alone(tx: Transaction, ids: Sequence[UUID], cause: Cause, now: datetime) -> None:
+    """The records' own Pulses are to be looked at, and nobody else's."""
+    _mark(tx, ids, cause, None, now)
+
+
+def ask(tx: Transaction, record_id: UUID, now: datetime) -> None:
+    """Somebody wants the record's Pulses written now: they wait neither for their window nor for anything else."""
+    mark_alone(tx, [record_id], "manual", now)
+    store.hurry_pulse(tx, record_id, now)
+
+
+def unreflected(tx: Transaction, record_id: UUID) -> Unreflected | None:
+    """What the record's Pulses do not tell of; None when there is no such record."""
+    row = store.marks(tx, record_id)
+    if row is None:
+        return None
+    since = row.stale_since
+    causes = {cause: _since(row.stale_marks.get(cause), since) for cause in row.stale_causes} if since else {}
+    return Unreflected(row.marks, row.marks_told, since, causes)
+
+
+def tell(tx: Transaction, record_id: UUID, seen: Unreflected, read_at: datetime) -> datetime | None:
+    """The record's Pulses tell of what was `seen` in the transaction that read for them, at `read_at`.
+
+    What was marked since then stays. Since when they are stale again by that; None when they tell of everything.
+    """
+    return store.tell_marks(tx, record_id, seen.marks, read_at)
+
+
+def _mark(tx: Transaction, ids: Sequence[UUID], cause: Cause | None, above: Cause | None, now: datetime) -> None:
     if ids:
-        store.mark_stale(tx, ids, "child_changed", itself=False, now=now)
+        store.mark_stale(
+            tx, ids, cause=cause, above=above, now=now, finding="finding_created", window=COALESCE_SECONDS, talk=TALK,
+            over=CLOSED_TALK,
+        )  # fmt: skip
+
+
+def _since(mark: Json, otherwise: datetime) -> datetime:
+    since = mark.get("since") if isinstance(mark, dict) else None
+    return datetime.fromisoformat(since) if isinstance(since, str) else otherwise

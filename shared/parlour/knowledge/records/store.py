@@ -200,16 +200,43 @@ def drop_descriptions(tx: Transaction, ids: Sequence[UUID]) -> None:
     tx.run(SQL["drop_descriptions"], ids=list(ids))
 
 
-def mark_stale(tx: Transaction, ids: Sequence[UUID], cause: str, *, itself: bool, now: datetime) -> int:
+def mark_stale(
+    tx: Transaction, ids: Sequence[UUID], *, cause: str | None, above: str | None, now: datetime, **fixed: object
+) -> int:
     return tx.run(
         SQL["mark_stale"],
         ids=list(ids),
         cause=cause,
-        itself=itself,
+        above=above,
         said_by_the_whole=SAID_BY_THE_WHOLE,
         between_equals=BETWEEN_EQUALS,
         now=now,
+        **fixed,
     )
+
+
+def hurry_pulse(tx: Transaction, record_id: UUID, now: datetime) -> None:
+    tx.run(SQL["hurry_pulse"], id=record_id, now=now)
+
+
+@dataclass(frozen=True, slots=True)
+class MarksRow:
+    """What a record's Pulses do not tell of."""
+
+    marks: int
+    marks_told: int
+    stale_since: datetime | None
+    stale_causes: list[str]
+    stale_marks: JsonObject
+
+
+def marks(tx: Transaction, record_id: UUID) -> MarksRow | None:
+    return tx.first(SQL["marks"], MarksRow, id=record_id)
+
+
+def tell_marks(tx: Transaction, record_id: UUID, told: int, read_at: datetime) -> datetime | None:
+    since: datetime | None = tx.value(SQL["tell_marks"], id=record_id, told=told, read_at=read_at)
+    return since
 
 
 def browse(tx: Transaction, **asked: object) -> list[Entity]:
@@ -220,8 +247,8 @@ def undescribed(tx: Transaction, type_id: UUID, most: int) -> list[StoredEntity]
     return tx.all(SQL["undescribed"], StoredEntity, type_id=type_id, most=most)
 
 
-def described(tx: Transaction, ids: Sequence[UUID], version: int, *, pulse: bool, now: datetime) -> None:
-    tx.run(SQL["described"], ids=list(ids), version=version, pulse=pulse, now=now)
+def described(tx: Transaction, ids: Sequence[UUID], version: int) -> None:
+    tx.run(SQL["described"], ids=list(ids), version=version)
 
 
 def settle_described(tx: Transaction, type_id: UUID) -> bool:

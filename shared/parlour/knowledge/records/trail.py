@@ -13,6 +13,7 @@ from parlour.knowledge.records import deltas, stale, store
 from parlour.knowledge.records.changes import PACK
 from parlour.knowledge.records.definition import Definition
 from parlour.knowledge.records.deltas import Difference, Told
+from parlour.knowledge.records.kinds import FINDING
 from parlour.knowledge.records.record import DOCUMENT, Entity
 from parlour.knowledge.records.snapshots import snapshot
 from parlour.knowledge.records.store import DeltaRow
@@ -41,6 +42,11 @@ class Step:
         main = {*tracked, "name", "project"}
         return not tracked or self.before is None or any(one.name in main for one in self.found)
 
+    @property
+    def is_finding(self) -> bool:
+        """Whether it is a finding that was not there before."""
+        return self.before is None and self.kind.key == FINDING
+
 
 @dataclass(frozen=True, slots=True)
 class Joined:
@@ -50,6 +56,10 @@ class Joined:
     entity: Entity
     other: Entity
     what: str
+
+    def is_found(self, now: datetime) -> bool:
+        """Whether the other end is a finding that was made by the act that linked it."""
+        return self.other.type == FINDING and self.other.created_at == now
 
 
 def made(principal: Principal, tx: Transaction, kind: Definition, entity: Entity, now: datetime, new_id: NewId) -> None:
@@ -83,7 +93,9 @@ def stepped(
     store.close_rows(tx, [(record.id, record.classification) for record in risen])
     documents = [one.after for one in steps if one.before and one.after.type == DOCUMENT]
     store.follow_records(tx, [(record.id, record.name, record.classification) for record in documents], now)
-    stale.mark_all(tx, [one.after.id for one in steps if one.matters], "changed", now)
+    found = [] if origin == PACK else [one.after.id for one in steps if one.is_finding]
+    stale.mark_found(tx, found, now)
+    stale.mark_all(tx, [one.after.id for one in steps if one.matters and one.after.id not in found], "changed", now)
 
 
 def joined(
@@ -110,7 +122,11 @@ def joined(
         if end.kind.settings.context
     ]  # fmt: skip
     _tell(principal, tx, rows, now)
-    stale.mark_all(tx, list(dict.fromkeys(end.entity.id for end in ends)), "link_changed", now)
+    found = {end.entity.id for end in ends if origin != PACK and end.is_found(now)}
+    stale.mark_all(tx, sorted(found), "finding_created", now)
+    stale.mark_all(
+        tx, list(dict.fromkeys(end.entity.id for end in ends if end.entity.id not in found)), "link_changed", now
+    )
 
 
 def _describe(tx: Transaction, kind: Definition, entity: Entity, now: datetime, new_id: NewId) -> None:
