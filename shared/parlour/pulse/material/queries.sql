@@ -1,0 +1,191 @@
+-- name: subject
+-- The record that a Pulse is about, with its kind and which models the tenant's agents ask: those of the agent that
+-- talks about the kind's records, if it names one; else of the agent that is there longest.
+SELECT e.id, t.key AS type, t.display_name AS type_name, t.properties AS type_properties, t.rag, e.key, e.name,
+       e.properties, e.classification,
+       (SELECT a.model_routing
+          FROM bindings b
+          JOIN agents a ON (a.tenant_id, a.id) = (b.tenant_id, b.agent_id)
+         WHERE b.is_active
+         ORDER BY COALESCE(b.slug = t.rag->>'chat_agent', false) DESC, b.created_at, b.id
+         LIMIT 1) AS routing
+  FROM entities e
+  JOIN entity_types t ON (t.tenant_id, t.id) = (e.tenant_id, e.type_id)
+ WHERE e.id = %(id)s AND e.deleted_at IS NULL;
+
+-- name: levels
+-- Which levels above the record's own occur around it: among the records and documents that stand near it (one link
+-- away, in it, or with it in a project) and their rows. A conversation that was closed is not looked at, nor are teams'
+-- own papers: a Pulse is read by everybody.
+WITH own AS MATERIALIZED (
+    SELECT id, project_id, classification FROM entities WHERE id = %(id)s AND deleted_at IS NULL
+), near AS MATERIALIZED (
+    SELECT id FROM own
+     UNION SELECT project_id FROM own WHERE project_id IS NOT NULL
+     UNION SELECT target_id FROM edges WHERE source_id = %(id)s
+     UNION SELECT source_id FROM edges WHERE target_id = %(id)s
+     UNION SELECT e.id FROM entities e WHERE e.project_id = %(id)s
+     UNION SELECT e.id FROM entities e WHERE e.project_id = (SELECT project_id FROM own)
+), records AS MATERIALIZED (
+    SELECT e.id, e.classification
+      FROM entities e
+      JOIN entity_types t ON (t.tenant_id, t.id) = (e.tenant_id, e.type_id)
+     WHERE e.id = ANY(ARRAY(SELECT id FROM near)) AND e.deleted_at IS NULL
+       AND (t.key <> %(talk)s OR (e.properties->>'state' = ANY(%(over)s::text[])) IS NOT TRUE)
+), papers AS MATERIALIZED (
+    SELECT d.id, d.classification
+      FROM documents d
+     WHERE d.deleted_at IS NULL AND d.team_id IS NULL AND d.kind <> ALL(%(scratch)s::text[])
+       AND (d.entity_id = ANY(ARRAY(SELECT id FROM records)) OR d.record_id = ANY(ARRAY(SELECT id FROM records))
+            OR d.project_id = %(id)s OR d.project_id = (SELECT project_id FROM own))
+), found AS (
+    SELECT classification FROM records
+     UNION SELECT classification FROM papers
+     UNION SELECT r.classification FROM context_rows r
+            WHERE r.entity_id = ANY(ARRAY(SELECT id FROM records)) AND r.session_id IS NULL AND r.team_id IS NULL
+     UNION SELECT r.classification FROM context_rows r
+            WHERE r.document_id = ANY(ARRAY(SELECT id FROM papers)) AND r.session_id IS NULL AND r.team_id IS NULL
+)
+SELECT f.classification AS level
+  FROM found f, own o
+ WHERE f.classification > o.classification
+ ORDER BY 1;
+
+-- name: counts
+-- How many of the records that belong to one have which value of what says how far they are: the status properties of
+-- their kind, else of the record's own kind. One GROUP BY for all of them, at or below a level.
+WITH parts AS MATERIALIZED (
+    SELECT e.id FROM entities e WHERE e.project_id = %(id)s
+     UNION
+    SELECT d.source_id FROM edges d
+     WHERE d.target_id = %(id)s AND d.relation <> ALL(%(said_by_the_whole)s::text[])
+       AND d.relation <> ALL(%(between_equals)s::text[])
+     UNION
+    SELECT d.target_id FROM edges d WHERE d.source_id = %(id)s AND d.relation = ANY(%(said_by_the_whole)s::text[])
+)
+SELECT t.key AS type, t.display_name AS type_name, p.name AS property,
+       COALESCE(NULLIF(t.properties->p.name->>'label', ''), replace(p.name, '_', ' ')) AS label,
+       e.properties->>p.name AS value, count(*) AS total, max(e.classification) AS level,
+       (array_agg('entities/' || e.id ORDER BY e.id))[:%(named)s] AS records
+  FROM entities e
+  JOIN entity_types t ON (t.tenant_id, t.id) = (e.tenant_id, e.type_id)
+ CROSS JOIN LATERAL jsonb_array_elements_text(
+       CASE WHEN jsonb_typeof(t.rag->'status_properties') = 'array' AND t.rag->'status_properties' <> '[]'
+            THEN t.rag->'status_properties' ELSE %(status)s END) WITH ORDINALITY AS p (name, place)
+ WHERE e.id = ANY(ARRAY(SELECT id FROM parts)) AND e.id <> %(id)s AND e.deleted_at IS NULL
+   AND e.classification <= %(level)s AND e.properties->>p.name <> ''
+   AND (t.key <> %(talk)s OR (e.properties->>'state' = ANY(%(over)s::text[])) IS NOT TRUE)
+ GROUP BY t.key, t.display_name, t.properties, p.name, p.place, e.properties->>p.name
+ ORDER BY t.key, p.place, total DESC, value;
+
+-- name: changes
+-- What changed last on a record and on those that belong to it, at or below a level, the newest first; not that a pack
+-- brought them.
+WITH parts AS MATERIALIZED (
+    SELECT %(id)s::uuid AS id
+     UNION SELECT e.id FROM entities e WHERE e.project_id = %(id)s
+     UNION
+    SELECT d.source_id FROM edges d
+     WHERE d.target_id = %(id)s AND d.relation <> ALL(%(said_by_the_whole)s::text[])
+       AND d.relation <> ALL(%(between_equals)s::text[])
+     UNION
+    SELECT d.target_id FROM edges d WHERE d.source_id = %(id)s AND d.relation = ANY(%(said_by_the_whole)s::text[])
+)
+SELECT r.id, r.title, r.content, r.classification, r.created_at, 'entities/' || r.entity_id AS record,
+       'entities/' || r.other_id AS other
+  FROM context_rows r
+  JOIN entities e ON e.id = r.entity_id AND e.deleted_at IS NULL AND e.classification <= %(level)s
+  JOIN entity_types t ON (t.tenant_id, t.id) = (e.tenant_id, e.type_id)
+  LEFT JOIN entities o ON o.id = r.other_id
+ WHERE r.entity_id = ANY(ARRAY(SELECT id FROM parts)) AND r.kind = 'delta' AND r.classification <= %(level)s
+   AND (o.id IS NULL OR o.classification <= %(level)s)
+   AND (t.key <> %(talk)s OR (e.properties->>'state' = ANY(%(over)s::text[])) IS NOT TRUE)
+   AND (r.ordinal > 1 OR r.metadata->>'origin' IS DISTINCT FROM %(pack)s)
+ ORDER BY r.created_at DESC, r.id DESC
+ LIMIT %(most)s;
+
+-- name: rows
+-- The rows that are nearest to a record by the vector of its own snapshot, and the best of its newest files, all at or
+-- below a level: its own, and those of what stands near it (one link away, in it, or with it in a project). All are
+-- compared: there are few enough. A row that has no vector yet comes after those that have.
+WITH own AS MATERIALIZED (
+    SELECT id, project_id FROM entities WHERE id = %(id)s AND deleted_at IS NULL
+), near AS MATERIALIZED (
+    SELECT id FROM own
+     UNION SELECT project_id FROM own WHERE project_id IS NOT NULL
+     UNION SELECT target_id FROM edges WHERE source_id = %(id)s
+     UNION SELECT source_id FROM edges WHERE target_id = %(id)s
+     UNION SELECT e.id FROM entities e WHERE e.project_id = %(id)s
+     UNION SELECT e.id FROM entities e WHERE e.project_id = (SELECT project_id FROM own)
+), records AS MATERIALIZED (
+    SELECT e.id, t.key || '/' || e.key AS handle, e.name
+      FROM entities e
+      JOIN entity_types t ON (t.tenant_id, t.id) = (e.tenant_id, e.type_id)
+     WHERE e.id = ANY(ARRAY(SELECT id FROM near)) AND e.deleted_at IS NULL AND e.classification <= %(level)s
+       AND (t.key <> %(talk)s OR (e.properties->>'state' = ANY(%(over)s::text[])) IS NOT TRUE)
+), papers AS MATERIALIZED (
+    SELECT d.id
+      FROM documents d
+     WHERE d.deleted_at IS NULL AND d.team_id IS NULL AND d.kind <> ALL(%(scratch)s::text[])
+       AND d.classification <= %(level)s
+       AND (d.entity_id = ANY(ARRAY(SELECT id FROM records)) OR d.record_id = ANY(ARRAY(SELECT id FROM records))
+            OR d.project_id = %(id)s OR d.project_id = (SELECT project_id FROM own))
+), around AS MATERIALIZED (
+    SELECT r.id, r.file_id, r.kind, r.ordinal, r.created_at
+      FROM context_rows r
+     WHERE r.entity_id = ANY(ARRAY(SELECT id FROM records)) AND r.kind <> 'delta' AND r.document_id IS NULL
+       AND (r.kind <> 'snapshot' OR r.entity_id <> %(id)s)
+       AND r.session_id IS NULL AND r.team_id IS NULL AND r.classification <= %(level)s
+       AND NOT EXISTS (SELECT FROM entities o WHERE o.id = r.other_id
+                        AND (o.deleted_at IS NOT NULL OR o.classification > %(level)s))
+     UNION ALL
+    SELECT r.id, r.file_id, r.kind, r.ordinal, r.created_at
+      FROM context_rows r
+     WHERE r.document_id = ANY(ARRAY(SELECT id FROM papers)) AND r.session_id IS NULL AND r.team_id IS NULL
+       AND r.classification <= %(level)s
+), itself AS MATERIALIZED (
+    SELECT v.vector, v.model
+      FROM context_rows s
+      JOIN embeddings v ON v.row_id = s.id
+     WHERE s.entity_id = %(id)s AND s.kind = 'snapshot'
+     ORDER BY (v.model = (SELECT embedding_space FROM tenants)) IS TRUE DESC, v.model
+     LIMIT 1
+), newest AS MATERIALIZED (
+    SELECT f.id, row_number() OVER (ORDER BY f.updated_at DESC, f.id) AS place
+      FROM files f
+     WHERE f.entity_id = ANY(ARRAY(SELECT id FROM own UNION SELECT e.id FROM entities e WHERE e.project_id = %(id)s))
+       AND f.entity_id = ANY(ARRAY(SELECT id FROM records))
+       AND f.team_id IS NULL AND f.state IN ('embedding', 'ready') AND f.classification <= %(level)s
+     ORDER BY f.updated_at DESC, f.id
+     LIMIT %(files)s
+), placed AS (
+    SELECT a.id, n.place AS file_place, a.kind = 'file_distillation' AS is_short, v.vector <=> i.vector AS distance,
+           row_number() OVER (ORDER BY v.vector <=> i.vector NULLS LAST, a.created_at DESC, a.ordinal, a.id) AS place,
+           row_number() OVER (PARTITION BY a.file_id, a.kind = 'file_distillation'
+                              ORDER BY v.vector <=> i.vector NULLS LAST, a.ordinal, a.id) AS of_file
+      FROM around a
+      LEFT JOIN itself i ON true
+      LEFT JOIN embeddings v ON v.row_id = a.id AND v.model = i.model
+      LEFT JOIN newest n ON n.id = a.file_id
+)
+SELECT r.id, r.kind, r.title, r.content, r.metadata, r.classification, r.created_at, COALESCE(1 - p.distance, 0) AS score,
+       COALESCE(p.file_place, 0) AS file_place, p.is_short, p.place,
+       array_remove(ARRAY['entities/' || r.entity_id, 'entities/' || r.other_id, 'documents/' || r.document_id,
+                          'files/' || r.file_id], NULL) AS owners
+  FROM placed p
+  JOIN context_rows r ON r.id = p.id
+ WHERE p.place <= %(most)s OR p.file_place IS NOT NULL AND p.of_file <= %(of_file)s
+ ORDER BY p.place;
+
+-- name: named
+-- Which rows some handles name, as table/id.
+SELECT one.handle, 'entities/' || e.id AS source
+  FROM unnest(%(handles)s::text[]) AS one (handle)
+  JOIN entity_types t ON t.key = split_part(one.handle, '/', 1)
+  JOIN entities e ON e.type_id = t.id AND e.key = substr(one.handle, strpos(one.handle, '/') + 1)
+ WHERE e.deleted_at IS NULL
+ UNION ALL
+SELECT one.handle, 'documents/' || d.id
+  FROM unnest(%(handles)s::text[]) AS one (handle)
+  JOIN documents d ON one.handle LIKE 'document/%%' AND d.key = substr(one.handle, 10)
+ WHERE d.deleted_at IS NULL;
