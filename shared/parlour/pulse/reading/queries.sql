@@ -1,0 +1,163 @@
+-- name: seen
+-- A record that is there for its reader, whether its kind keeps Pulses, why they are stale, and the fullest Pulse that the
+-- reader may see. One that was written from something that stands above its level by now is withheld, until it is
+-- written anew; one below the record's own level is none of the record's any more.
+SELECT e.id, e.name, t.key || '/' || e.key AS handle, t.rag->>'pulse' = 'auto' AS is_kept, e.stale_since,
+       e.stale_causes, e.stale_marks, s.problem, s.problem_at, coalesce(s.failures, 0) AS failures, s.dead_at,
+       s.waiting_for, w.due_at, to_jsonb(p.*) AS pulse,
+       p.level IS NULL AND EXISTS (SELECT FROM pulses o WHERE o.entity_id = e.id AND o.level <= %(clearance)s)
+           AS withheld
+  FROM entities e
+  JOIN entity_types t ON t.id = e.type_id
+  LEFT JOIN pulse_states s ON s.entity_id = e.id
+  LEFT JOIN work_due w ON (w.tenant_id, w.kind, w.id) = (e.tenant_id, 'pulse', e.id)
+  LEFT JOIN LATERAL (SELECT o.level, o.version, o.markdown, o.statements, o.citations, o.told_of, o.fingerprint,
+                            o.model, o.cost_usd::text, o.read_at, o.generated_at, o.checked_at
+                       FROM pulses o
+                      WHERE o.entity_id = e.id AND o.level BETWEEN e.classification AND %(clearance)s
+                        AND NOT stands_above(o.told_of, o.level)
+                      ORDER BY o.level DESC
+                      LIMIT 1) p ON true
+ WHERE e.id = %(id)s AND e.deleted_at IS NULL AND e.classification <= %(clearance)s;
+
+-- name: changed_since
+-- What happened to a record after a moment, and to what belongs to it, as far as a reader may see it: of each cause the
+-- newest few, how many there are, and when the first of them was. told: files that the Pulse was written from.
+WITH part AS MATERIALIZED (
+    SELECT d.source_id AS id
+      FROM edges d
+     WHERE d.target_id = %(id)s
+       AND d.relation <> ALL(%(said_by_the_whole)s::text[]) AND d.relation <> ALL(%(between_equals)s::text[])
+     UNION
+    SELECT d.target_id FROM edges d WHERE d.source_id = %(id)s AND d.relation = ANY(%(said_by_the_whole)s::text[])
+     UNION
+    SELECT e.id FROM entities e WHERE e.project_id = %(id)s
+), happened AS (
+    SELECT CASE WHEN r.content LIKE '%%): linked: %%' OR r.content LIKE '%%): unlinked: %%' THEN 'link_changed'
+                ELSE 'changed' END AS cause, r.title, r.content, r.created_at AS at
+      FROM context_rows r
+     WHERE r.entity_id = %(id)s AND r.kind = 'delta' AND r.created_at > %(since)s
+       AND r.classification <= %(clearance)s
+     UNION ALL
+    SELECT CASE WHEN t.key = 'finding' AND r.ordinal = 1 THEN 'finding_created' ELSE 'child_changed' END, r.title,
+           r.content, r.created_at
+      FROM part p
+      JOIN entities e ON e.id = p.id AND e.id <> %(id)s AND e.deleted_at IS NULL AND e.classification <= %(clearance)s
+      JOIN entity_types t ON t.id = e.type_id
+      JOIN context_rows r ON r.entity_id = e.id AND r.kind = 'delta' AND r.created_at > %(since)s
+     WHERE r.classification <= %(clearance)s
+     UNION ALL
+    SELECT 'child_changed', e.name, '[] deleted, by ', e.deleted_at
+      FROM part p
+      JOIN entities e ON e.id = p.id
+     WHERE e.deleted_at > %(since)s AND e.classification <= %(clearance)s
+     UNION ALL
+    SELECT 'file_ingested', f.name, '', f.updated_at
+      FROM files f
+     WHERE f.entity_id = %(id)s AND f.state IN ('embedding', 'ready') AND f.updated_at > %(since)s
+       AND f.classification <= %(clearance)s AND f.team_id IS NULL
+     UNION ALL
+    SELECT 'file_deleted', '', '', coalesce(f.updated_at, %(since)s)
+      FROM unnest(%(told)s::uuid[]) AS k (id)
+      LEFT JOIN files f ON f.id = k.id
+     WHERE f.id IS NULL OR f.object_key = ''
+     UNION ALL
+    SELECT 'document_changed', d.title, '', coalesce(d.deleted_at, d.updated_at)
+      FROM documents d
+     WHERE (d.entity_id = %(id)s OR d.record_id = %(id)s OR d.project_id = %(id)s)
+       AND (d.updated_at > %(since)s OR d.deleted_at > %(since)s)
+       AND d.classification <= %(clearance)s AND d.team_id IS NULL
+), counted AS (
+    SELECT h.*, count(*) OVER mine AS total, min(at) OVER mine AS first_at,
+           row_number() OVER (PARTITION BY cause ORDER BY at DESC, title, content) AS place
+      FROM happened h
+    WINDOW mine AS (PARTITION BY cause)
+)
+SELECT cause, title, content, at, total, first_at FROM counted WHERE place <= %(each)s ORDER BY at DESC, cause, place;
+
+-- name: note_read
+-- Somebody looked at a record's Pulse: what it is worth to have it fresh, and how long the oldest change had waited.
+WITH looked AS (
+    INSERT INTO pulse_states (tenant_id, entity_id, reads, read_at)
+    SELECT tenant_id, id, 1, %(now)s FROM entities WHERE id = %(id)s
+        ON CONFLICT (tenant_id, entity_id) DO UPDATE
+       SET reads = 1 + pulse_states.reads
+                       * power(0.5, greatest(0, coalesce(extract(epoch FROM %(now)s - pulse_states.read_at), 0)
+                                                / extract(epoch FROM %(half)s::interval))),
+           read_at = %(now)s
+)
+INSERT INTO pulse_days (tenant_id, day, entity_id, reads, stale_reads, stale_seconds, stale_seconds_most)
+SELECT tenant_id, %(day)s, id, 1, (waited > 0)::int, waited, waited
+  FROM entities, LATERAL (SELECT greatest(0, coalesce(extract(epoch FROM %(now)s - stale_since), 0)) AS waited) w
+ WHERE id = %(id)s
+    ON CONFLICT (tenant_id, day, entity_id) DO UPDATE
+   SET reads = pulse_days.reads + 1,
+       stale_reads = pulse_days.stale_reads + EXCLUDED.stale_reads,
+       stale_seconds = pulse_days.stale_seconds + EXCLUDED.stale_seconds,
+       stale_seconds_most = greatest(pulse_days.stale_seconds_most, EXCLUDED.stale_seconds_most);
+
+-- name: versions
+-- The texts that a record's Pulse of one level had, the newest first; none that was written from something that stands
+-- above the level by now.
+SELECT v.level, v.version, v.markdown, v.statements, v.citations, v.model, v.cost_usd, v.causes, v.marks, v.generated_at
+  FROM pulse_versions v
+ WHERE v.entity_id = %(id)s AND v.level = %(level)s AND NOT stands_above(v.told_of, v.level)
+   AND (%(versions)s::int[] IS NULL OR v.version = ANY(%(versions)s::int[]))
+   AND (%(before)s::int IS NULL OR v.version < %(before)s)
+ ORDER BY v.version DESC
+ LIMIT %(most)s;
+
+-- name: ask
+-- Somebody asks about a record.
+INSERT INTO pulse_questions (tenant_id, id, entity_id, question, asked_by, level, asked_at)
+SELECT tenant_id, %(question_id)s, id, %(question)s, %(by)s, %(clearance)s, %(now)s
+  FROM entities
+ WHERE id = %(entity_id)s
+    ON CONFLICT DO NOTHING;
+
+-- name: answer
+-- A question of the reader's own, with its answer unless it was written from something that the reader may not see now.
+SELECT q.id, q.question, q.asked_at, q.answered_at, q.problem, q.model, q.cost_usd, is_open,
+       CASE WHEN is_open THEN q.markdown ELSE '' END AS markdown,
+       CASE WHEN is_open THEN q.citations ELSE '[]' END AS citations
+  FROM pulse_questions q
+  JOIN entities e ON e.id = q.entity_id AND e.deleted_at IS NULL AND e.classification <= %(clearance)s,
+       LATERAL (SELECT q.level <= %(clearance)s AND NOT stands_above(q.told_of, %(clearance)s) AS is_open) o
+ WHERE q.id = %(question_id)s AND q.entity_id = %(entity_id)s AND q.asked_by = %(by)s;
+
+-- name: days
+-- What became of the tenant's Pulses, day by day, and how many records they were of.
+SELECT day, count(*) AS records, sum(regenerated) AS regenerated, sum(skipped) AS skipped, sum(coalesced) AS coalesced,
+       sum(failed) AS failed, sum(reads) AS reads, sum(stale_reads) AS stale_reads,
+       sum(stale_seconds) AS stale_seconds, max(stale_seconds_most) AS stale_seconds_most, sum(cost_usd) AS cost_usd
+  FROM pulse_days
+ WHERE day > %(day)s::date - %(days)s::int AND day <= %(day)s
+ GROUP BY day
+ ORDER BY day DESC;
+
+-- name: dearest
+-- The records whose Pulses cost most, as far as a reader may see them.
+SELECT t.key || '/' || e.key AS handle, e.name, sum(d.regenerated) AS regenerated, sum(d.skipped) AS skipped,
+       sum(d.reads) AS reads, sum(d.cost_usd) AS cost_usd
+  FROM pulse_days d
+  JOIN entities e ON e.id = d.entity_id AND e.deleted_at IS NULL AND e.classification <= %(clearance)s
+  JOIN entity_types t ON t.id = e.type_id
+ WHERE d.day > %(day)s::date - %(days)s::int AND d.day <= %(day)s
+ GROUP BY t.key, e.key, e.name
+ ORDER BY sum(d.cost_usd) DESC, sum(d.regenerated) DESC, t.key, e.key
+ LIMIT %(most)s;
+
+-- name: standing
+-- How the tenant's Pulses stand: what they cost on a day of what they may, how many are due, since when, and what the
+-- others wait for.
+SELECT (SELECT pulse_daily_cap_usd FROM tenants WHERE tenant_id = current_tenant()) AS own_cap,
+       (SELECT coalesce(sum(cost_usd), 0) FROM pulse_days WHERE day = %(day)s) AS spent,
+       (SELECT count(DISTINCT entity_id) FROM pulses) AS kept,
+       (SELECT count(*) FROM work_due w
+         WHERE w.tenant_id = current_tenant() AND w.kind = 'pulse' AND w.due_at <= %(now)s) AS due,
+       (SELECT min(due_at) FROM work_due w
+         WHERE w.tenant_id = current_tenant() AND w.kind = 'pulse' AND w.due_at <= %(now)s) AS due_since,
+       count(*) FILTER (WHERE waiting_for = 'budget') AS over_budget,
+       count(*) FILTER (WHERE waiting_for = 'backoff') AS backing_off,
+       count(*) FILTER (WHERE dead_at IS NOT NULL) AS dead
+  FROM pulse_states;

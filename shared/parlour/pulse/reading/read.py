@@ -1,0 +1,152 @@
+"""A record's Pulse as its reader may see it: what it says, what came since, what it waits for. No model is asked."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from uuid import UUID
+
+from parlour.infra.errors import NotFound
+from parlour.infra.jsonable import Json, JsonObject
+from parlour.infra.postgres import Transaction
+from parlour.knowledge.records import entities
+from parlour.knowledge.records.record import Ref
+from parlour.principal import RESTRICTED, Principal
+from parlour.pulse import since
+from parlour.pulse.pulse import Citation, Pulse, Statement
+from parlour.pulse.reading import store
+from parlour.pulse.reading.store import SeenRow
+from parlour.pulse.since import Change, Mark
+
+_EVER = datetime(1970, 1, 1, tzinfo=UTC)
+_FILE = "files/"
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a reader gets of a record's Pulse.
+
+    pulse       the fullest that they may see; None before the first, or while it is withheld.
+    withheld    it was written from something that stands above its level by now, and waits to be written anew.
+    marks       why it is stale and since when, as far as the reader may know; none while it is fresh.
+    changes     what came after it, a few of each cause, the newest first.
+    due_at      when somebody looks at it again; None when nobody is to.
+    problem     the code of why the last writing came to nothing; None when it did not. `failures` of them in a row;
+                dead: nobody tries any more until it is asked for, or the record changes.
+    """
+
+    entity_id: UUID
+    handle: str
+    name: str
+    pulse: Pulse | None
+    withheld: bool
+    marks: tuple[Mark, ...]
+    changes: tuple[Change, ...]
+    due_at: datetime | None
+    waiting_for: str | None
+    problem: str | None
+    problem_at: datetime | None
+    failures: int
+    dead: bool
+
+    @property
+    def stale_since(self) -> datetime | None:
+        """Since when something is not told of; None while everything is."""
+        return min((one.since for one in self.marks), default=None)
+
+    @property
+    def since(self) -> str:
+        """What came after the Pulse, in one line; "" when nothing did, or there is no Pulse."""
+        return since.line(self.changes, [one.cause for one in self.marks]) if self.pulse and self.marks else ""
+
+    def to_json(self) -> JsonObject:
+        """As the API tells it."""
+        causes: list[Json] = [{"cause": one.cause, "since": one.since.isoformat()} for one in self.marks]
+        return {
+            "record": self.handle, "name": self.name, "pulse": _told(self.pulse) if self.pulse else None,
+            "withheld": self.withheld, "stale_since": _iso(self.stale_since), "causes": causes, "since": self.since,
+            "changes": since.counts(self.changes) if self.marks else {}, "due_at": _iso(self.due_at),
+            "waiting_for": self.waiting_for, "problem": self.problem, "problem_at": _iso(self.problem_at),
+            "failures": self.failures, "dead": self.dead,
+        }  # fmt: skip
+
+
+def read(principal: Principal, tx: Transaction, ref: Ref, now: datetime, *, looked: bool = True) -> Seen:
+    """The record's Pulse for this reader.
+
+    looked  that somebody does counts: what is looked at often is written first. Not for a page that looks by itself.
+
+    NotFound when there is no such record for the principal, or its kind has no Pulses.
+    """
+    entity = entities.read(principal, tx, ref)
+    found = seen(principal, tx, entity.id)
+    if found is None:
+        raise NotFound(f"{entity.handle} has no Pulse: its kind does not say `pulse: auto`")
+    if looked:
+        note(tx, entity.id, now)
+    return found
+
+
+def seen(principal: Principal, tx: Transaction, entity_id: UUID) -> Seen | None:
+    """The same by the record's id, and nobody is told; None when there is none."""
+    row = store.seen(tx, entity_id, principal.clearance)
+    if row is None or not row.is_kept:
+        return None
+    pulse = _pulse(row) if row.pulse else None
+    changes = _changes(tx, row, pulse, principal.clearance) if row.stale_since else []
+    marks = _marks(row, changes, principal.clearance)
+    return Seen(
+        row.id, row.handle, row.name, pulse, row.withheld, tuple(marks), tuple(changes), row.due_at,
+        row.waiting_for if marks else None, row.problem, row.problem_at if row.problem else None, row.failures,
+        row.dead_at is not None,
+    )  # fmt: skip
+
+
+def note(tx: Transaction, entity_id: UUID, now: datetime) -> None:
+    """Somebody looked at the record's Pulse."""
+    store.note_read(tx, entity_id, now.astimezone(UTC).date(), now)
+
+
+def _changes(tx: Transaction, row: SeenRow, pulse: Pulse | None, clearance: int) -> list[Change]:
+    told = [UUID(one.removeprefix(_FILE)) for one in pulse.told_of if one.startswith(_FILE)] if pulse else []
+    after = pulse.checked_at if pulse else _EVER
+    found = store.changed_since(tx, row.id, after, clearance, told, since.EXAMPLES)
+    return [one for one in found if one.cause in {"changed", "link_changed"} or one.cause in row.stale_causes]
+
+
+def _marks(row: SeenRow, changes: Sequence[Change], clearance: int) -> list[Mark]:
+    if row.stale_since is None:
+        return []
+    found = since.marks(row.stale_causes, row.stale_marks, row.stale_since)
+    return found if clearance >= RESTRICTED else since.visible(found, changes)
+
+
+def _pulse(row: SeenRow) -> Pulse:
+    kept = row.pulse or {}
+    moments = (datetime.fromisoformat(str(kept[name])) for name in ("read_at", "generated_at", "checked_at"))
+    told = kept["told_of"]
+    return Pulse(
+        row.id, int(str(kept["level"])), int(str(kept["version"])), str(kept["markdown"]),
+        tuple(map(Statement.from_json, _objects(kept["statements"]))),
+        tuple(map(Citation.from_json, _objects(kept["citations"]))),
+        tuple(map(str, told)) if isinstance(told, list) else (),
+        str(kept["fingerprint"]), str(kept["model"]), Decimal(str(kept["cost_usd"])), *moments,
+    )  # fmt: skip
+
+
+def _objects(value: Json) -> list[JsonObject]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def _told(pulse: Pulse) -> JsonObject:
+    return {
+        "level": pulse.level, "version": pulse.version, "markdown": pulse.markdown,
+        "statements": [one.to_json() for one in pulse.statements],
+        "citations": [one.to_json() for one in pulse.citations], "generated_at": _iso(pulse.generated_at),
+        "read_at": _iso(pulse.read_at), "checked_at": _iso(pulse.checked_at), "model": pulse.model,
+        "cost_usd": f"{pulse.cost_usd:f}", "fingerprint": pulse.fingerprint,
+    }  # fmt: skip
+
+
+def _iso(moment: datetime | None) -> str | None:
+    return moment.isoformat() if moment else None
