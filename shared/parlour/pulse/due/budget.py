@@ -1,0 +1,55 @@
+"""What a tenant's Pulses may cost in a day (UTC): a part of its daily cap, counted besides it.
+
+`models.spend` holds the cap; what is here holds Pulses to their part. What a day's Pulses did cost stands with their
+days, what is being written with its reservations.
+"""
+
+from datetime import UTC, datetime
+from decimal import Decimal
+from uuid import UUID
+
+from parlour.infra.errors import InvalidRequest, SpendRefused
+from parlour.infra.postgres import Transaction
+from parlour.models.cap import check_cap
+from parlour.models.roles import require
+from parlour.principal import Principal
+from parlour.pulse.due import store
+from parlour.pulse.due.rules import Budget
+
+PURPOSE = "pulse"
+"""As model calls for Pulses are called in reservations and in the report of costs."""
+
+
+def today(tx: Transaction, default_cap: Decimal, now: datetime) -> Budget:
+    """The tenant's Pulse budget of the day that `now` is in; one without room when the tenant is gone."""
+    return store.budget(tx, now.astimezone(UTC).date(), default_cap, now) or Budget(
+        Decimal(), Decimal(), Decimal(), stopped=True
+    )
+
+
+def admit(tx: Transaction, amount: Decimal, default_cap: Decimal, now: datetime, but: UUID | None = None) -> None:
+    """SpendRefused when a call of at most `amount` US dollars has no room in the day's Pulse budget.
+
+    but  the call's own reservation, when it is made already. Two that ask in the same moment are kept apart only when
+         the caller holds the tenant's day, as `spend.reserve` does.
+    """
+    budget = today(tx, default_cap, now)
+    spent = budget.spent + store.reserved(tx, now.astimezone(UTC).date(), PURPOSE, but, now)
+    if amount > 0 and spent + amount > budget.cap:
+        raise SpendRefused("the day's Pulse budget leaves no room; it is a new one tomorrow")
+
+
+def own_cap(tx: Transaction) -> Decimal | None:
+    """The tenant's own daily Pulse budget in US dollars; None where the deployment's applies."""
+    return store.own_cap(tx)
+
+
+def set_cap(principal: Principal, tx: Transaction, usd: Decimal | None, now: datetime) -> bool:
+    """Give the tenant a daily Pulse budget of its own in US dollars; None: the deployment's. False when it has it.
+
+    Needs admin. InvalidRequest for an amount that is none.
+    """
+    require(principal, "admin")
+    if usd is not None and (problem := check_cap(usd)):
+        raise InvalidRequest(f"pulse_daily_cap_usd: {problem}")
+    return store.set_cap(tx, usd, now)

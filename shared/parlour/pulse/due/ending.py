@@ -1,0 +1,70 @@
+"""What comes after a try at a record's Pulses, in the transaction that ends it: what they tell of now, and when somebody
+looks at them again.
+
+The record is locked before its due work, as those who mark it do.
+"""
+
+from datetime import datetime, timedelta
+from decimal import Decimal
+from uuid import UUID
+
+from parlour.infra import log, work_due
+from parlour.infra.postgres import Transaction
+from parlour.knowledge.records import stale
+from parlour.knowledge.records.stale import Unreflected
+from parlour.pulse.due import rules, store
+from parlour.pulse.pulse import Waiting
+
+KIND: work_due.Kind = "pulse"
+
+
+def written(
+    tx: Transaction,
+    record_id: UUID,
+    seen: Unreflected,
+    read_at: datetime,
+    *,
+    window: timedelta,
+    age: timedelta,
+    held_until: datetime,
+    cost_usd: Decimal | None,
+    now: datetime,
+) -> None:
+    """The record's Pulses tell of what was `seen` at `read_at`, newly written or found to be as they should.
+
+    window    its kind's; age: after which they are looked at although nothing changed.
+    cost_usd  of the model calls; None when there was none.
+
+    What changed after the reading stays, and is due when its window is over.
+    """
+    since = stale.tell(tx, record_id, seen, read_at)
+    store.note_written(tx, record_id, cost_usd)
+    work_due.let_go(tx, KIND, record_id, held_until, rules.look_at(since, window, now, age))
+
+
+def failed(tx: Transaction, record_id: UUID, problem: str, held_until: datetime, now: datetime) -> int:
+    """A try came to nothing, `problem` says why: what there is stays, and the next try waits. How many in a row that
+    were; give them to `tell_given_up` once it is committed."""
+    failures = store.note_failed(tx, record_id, problem, now)
+    work_due.let_go(tx, KIND, record_id, held_until, now + rules.back_off(failures))
+    return failures
+
+
+def tell_given_up(tenant_id: UUID, record_id: UUID, problem: str, failures: int) -> bool:
+    """Whether it was tried often enough; people are told of it then, and with every further try."""
+    if failures < rules.GIVEN_UP:
+        return False
+    log.warning("pulse_given_up", tenant_id=tenant_id, entity_id=record_id, problem=problem, failures=failures)
+    log.count("PulseGivenUp")
+    return True
+
+
+def waiting(tx: Transaction, record_id: UUID, what: Waiting, held_until: datetime, again: datetime) -> None:
+    """There was no room for it: it is looked at again then."""
+    store.note_waiting(tx, [record_id], what)
+    work_due.let_go(tx, KIND, record_id, held_until, again)
+
+
+def gone(tx: Transaction, record_id: UUID) -> None:
+    """The record is there no more, or has no Pulses: nobody has to look."""
+    work_due.settle(tx, KIND, record_id)

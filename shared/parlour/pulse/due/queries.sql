@@ -1,0 +1,134 @@
+-- Which Pulses are due, what they are worth and what they may cost.
+
+-- name: tenants_with_pulses
+-- The tenants that have a Pulse that is due, whose is due longest first: one look at the index for each tenant that has
+-- any, however many of them are fresh. It names tenants and nothing of theirs.
+WITH RECURSIVE every AS (
+    (SELECT tenant_id FROM work_due WHERE kind = 'pulse' ORDER BY tenant_id LIMIT 1)
+     UNION ALL
+    SELECT (SELECT w.tenant_id FROM work_due w
+             WHERE w.kind = 'pulse' AND w.tenant_id > t.tenant_id
+             ORDER BY w.tenant_id LIMIT 1)
+      FROM every t
+     WHERE t.tenant_id IS NOT NULL
+)
+SELECT t.tenant_id AS id
+  FROM every t
+ CROSS JOIN LATERAL (SELECT w.due_at FROM work_due w
+                      WHERE w.kind = 'pulse' AND w.tenant_id = t.tenant_id
+                      ORDER BY w.due_at LIMIT 1) first
+ WHERE first.due_at <= %(now)s
+ ORDER BY first.due_at
+ LIMIT %(most)s;
+
+-- name: due_pulses
+-- The tenant's Pulses that are due and that no writer is at, longest first: since when they are stale and what they are
+-- worth. Those of records that have none, or none any more, are said to be gone.
+SELECT w.id, w.due_at, e.stale_since AS since, coalesce(s.reads, 0) AS reads, s.read_at, s.cost_usd,
+       (e.id IS NULL OR e.deleted_at IS NOT NULL OR t.rag->>'pulse' IS DISTINCT FROM 'auto'
+        OR t.key = %(talk)s AND coalesce(e.properties->>'state' = ANY(%(over)s::text[]), false)) AS gone
+  FROM (SELECT d.tenant_id, d.id, d.due_at
+          FROM work_due d
+         WHERE d.tenant_id = (SELECT current_tenant()) AND d.kind = 'pulse' AND d.due_at <= %(now)s
+           AND (d.held_until IS NULL OR d.held_until <= %(now)s)
+         ORDER BY d.due_at
+         LIMIT %(most)s) w
+  LEFT JOIN entities e ON (e.tenant_id, e.id) = (w.tenant_id, w.id)
+  LEFT JOIN entity_types t ON (t.tenant_id, t.id) = (e.tenant_id, e.type_id)
+  LEFT JOIN pulse_states s ON (s.tenant_id, s.entity_id) = (w.tenant_id, w.id)
+ ORDER BY w.due_at, w.id;
+
+-- name: next_pulse
+-- When the tenant's next Pulse is due.
+SELECT due_at FROM work_due
+ WHERE tenant_id = (SELECT current_tenant()) AND kind = 'pulse'
+ ORDER BY due_at LIMIT 1;
+
+-- name: pulse_budget
+-- What Pulses may cost the tenant in a day, what they did cost, what is expected of those that were sent to a writer and
+-- have not ended, and whether model calls are switched off. A tenant that is not open spends nothing.
+SELECT coalesce(t.pulse_daily_cap_usd, %(default_cap)s) AS cap,
+       coalesce((SELECT sum(d.cost_usd) FROM pulse_days d WHERE d.day = %(day)s), 0) AS spent,
+       coalesce((SELECT sum(s.expected_usd) FROM pulse_states s
+                  WHERE s.expected_usd IS NOT NULL AND s.asked_at > %(asked_after)s), 0) AS expected,
+       t.spend_stopped_at IS NOT NULL OR t.status <> 'active' AS stopped
+  FROM tenants t;
+
+-- name: pulse_reserved
+-- What is reserved for the tenant's Pulses on a day, besides one reservation.
+SELECT coalesce(sum(r.amount_usd), 0)
+  FROM spend_reservations r
+ WHERE r.day = %(day)s AND r.purpose = %(purpose)s AND r.expires_at > %(now)s AND r.id <> %(id)s;
+
+-- name: own_pulse_cap
+-- The tenant's own daily Pulse budget.
+SELECT pulse_daily_cap_usd FROM tenants;
+
+-- name: set_pulse_cap
+-- Give the tenant a daily Pulse budget of its own, or the deployment's again; nothing when that is what it has.
+UPDATE tenants SET pulse_daily_cap_usd = %(usd)s, updated_at = %(now)s
+ WHERE tenant_id = current_tenant() AND pulse_daily_cap_usd IS DISTINCT FROM %(usd)s;
+
+-- name: take_pulses
+-- Look at some Pulses again later, each unless somebody else has seen to it since it was read; which those are. Rows are
+-- locked in the order of their ids, as those who mark lock them.
+WITH asked AS (
+    SELECT * FROM unnest(%(ids)s::uuid[], %(was)s::timestamptz[], %(again)s::timestamptz[]) AS asked (id, was, again)
+), held AS (
+    SELECT w.id, a.again
+      FROM work_due w
+      JOIN asked a ON a.id = w.id
+     WHERE w.tenant_id = (SELECT current_tenant()) AND w.kind = 'pulse' AND w.due_at = a.was
+       AND (w.held_until IS NULL OR w.held_until <= %(now)s)
+     ORDER BY w.id
+       FOR UPDATE OF w
+)
+UPDATE work_due w
+   SET due_at = h.again
+  FROM held h
+ WHERE w.tenant_id = (SELECT current_tenant()) AND w.kind = 'pulse' AND w.id = h.id
+RETURNING w.id;
+
+-- name: settle_pulses
+-- Nobody has to look at the Pulses of these records any more, unless somebody said so again since they were read.
+DELETE FROM work_due w
+ USING unnest(%(ids)s::uuid[], %(was)s::timestamptz[]) AS asked (id, was)
+ WHERE w.tenant_id = (SELECT current_tenant()) AND w.kind = 'pulse' AND w.id = asked.id AND w.due_at = asked.was;
+
+-- name: note_asked
+-- Writers were asked for these records' Pulses, and what that is expected to cost.
+INSERT INTO pulse_states (tenant_id, entity_id, expected_usd, asked_at)
+SELECT current_tenant(), asked.id, asked.usd, %(now)s
+  FROM unnest(%(ids)s::uuid[], %(usd)s::numeric[]) AS asked (id, usd)
+ ORDER BY asked.id
+    ON CONFLICT (tenant_id, entity_id) DO UPDATE
+   SET expected_usd = EXCLUDED.expected_usd, asked_at = EXCLUDED.asked_at, waiting_for = NULL;
+
+-- name: note_waiting
+-- These records' Pulses wait for something.
+INSERT INTO pulse_states (tenant_id, entity_id, waiting_for)
+SELECT current_tenant(), asked.id, %(waiting_for)s
+  FROM unnest(%(ids)s::uuid[]) AS asked (id)
+ ORDER BY asked.id
+    ON CONFLICT (tenant_id, entity_id) DO UPDATE
+   SET waiting_for = EXCLUDED.waiting_for, expected_usd = NULL, asked_at = NULL
+ WHERE pulse_states.waiting_for IS DISTINCT FROM EXCLUDED.waiting_for OR pulse_states.expected_usd IS NOT NULL;
+
+-- name: note_written
+-- A record's Pulses were written, for so much, or nothing was different: nothing is wrong with them. Without a model
+-- call, what a writing costs stays as it is known.
+INSERT INTO pulse_states (tenant_id, entity_id, cost_usd)
+VALUES (current_tenant(), %(id)s, %(cost_usd)s)
+    ON CONFLICT (tenant_id, entity_id) DO UPDATE
+   SET cost_usd = coalesce(EXCLUDED.cost_usd, pulse_states.cost_usd), expected_usd = NULL, asked_at = NULL,
+       failures = 0, problem = NULL, problem_at = NULL, dead_at = NULL, waiting_for = NULL;
+
+-- name: note_failed
+-- A try at a record's Pulses gave nothing; how many in a row that were.
+INSERT INTO pulse_states (tenant_id, entity_id, failures, problem, problem_at, waiting_for)
+VALUES (current_tenant(), %(id)s, 1, %(problem)s, %(now)s, 'backoff')
+    ON CONFLICT (tenant_id, entity_id) DO UPDATE
+   SET failures = pulse_states.failures + 1, problem = EXCLUDED.problem, problem_at = EXCLUDED.problem_at,
+       dead_at = CASE WHEN pulse_states.failures + 1 >= %(given_up)s THEN coalesce(pulse_states.dead_at, %(now)s) END,
+       waiting_for = 'backoff', expected_usd = NULL, asked_at = NULL
+RETURNING failures;

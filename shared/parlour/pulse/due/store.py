@@ -1,0 +1,92 @@
+"""Due Pulses, their states and their budget in the database."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from uuid import UUID
+
+from parlour.infra.postgres import Transaction
+from parlour.infra.queries import Queries
+from parlour.knowledge.records.kinds import CLOSED_TALK, TALK
+from parlour.pulse.due.rules import GIVEN_UP, GRACE, Budget
+
+SQL = Queries.beside(__file__)
+
+
+@dataclass(frozen=True, slots=True)
+class Id:
+    """One id."""
+
+    id: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class DueRow:
+    """A Pulse that is due; gone: nobody is to write it any more."""
+
+    id: UUID
+    due_at: datetime
+    since: datetime | None
+    reads: float
+    read_at: datetime | None
+    cost_usd: Decimal | None
+    gone: bool
+
+
+def tenants(tx: Transaction, now: datetime, most: int) -> list[UUID]:
+    return [row.id for row in tx.all(SQL["tenants_with_pulses"], Id, now=now, most=most)]
+
+
+def due(tx: Transaction, now: datetime, most: int) -> list[DueRow]:
+    return tx.all(SQL["due_pulses"], DueRow, now=now, most=most, talk=TALK, over=CLOSED_TALK)
+
+
+def next_due(tx: Transaction) -> datetime | None:
+    due_at: datetime | None = tx.value(SQL["next_pulse"])
+    return due_at
+
+
+def budget(tx: Transaction, day: date, default_cap: Decimal, now: datetime) -> Budget | None:
+    return tx.first(SQL["pulse_budget"], Budget, day=day, default_cap=default_cap, asked_after=now - GRACE)
+
+
+def reserved(tx: Transaction, day: date, purpose: str, but: UUID | None, now: datetime) -> Decimal:
+    return Decimal(tx.value(SQL["pulse_reserved"], day=day, purpose=purpose, id=but, now=now))
+
+
+def own_cap(tx: Transaction) -> Decimal | None:
+    cap: Decimal | None = tx.value(SQL["own_pulse_cap"])
+    return cap
+
+
+def set_cap(tx: Transaction, usd: Decimal | None, now: datetime) -> bool:
+    return tx.run(SQL["set_pulse_cap"], usd=usd, now=now) > 0
+
+
+def take(tx: Transaction, rows: Sequence[tuple[UUID, datetime, datetime]], now: datetime) -> set[UUID]:
+    """Put off each (record, when it was due, when it is due again) that is still due then; those that were."""
+    ids, was, again = ([row[place] for row in rows] for place in range(3))
+    return {row.id for row in tx.all(SQL["take_pulses"], Id, ids=ids, was=was, again=again, now=now)}
+
+
+def settle(tx: Transaction, rows: Sequence[tuple[UUID, datetime]]) -> None:
+    tx.run(SQL["settle_pulses"], ids=[row[0] for row in rows], was=[row[1] for row in rows])
+
+
+def note_asked(tx: Transaction, rows: Sequence[tuple[UUID, Decimal]], now: datetime) -> None:
+    tx.run(SQL["note_asked"], ids=[row[0] for row in rows], usd=[row[1] for row in rows], now=now)
+
+
+def note_waiting(tx: Transaction, ids: Sequence[UUID], waiting_for: str) -> None:
+    tx.run(SQL["note_waiting"], ids=list(ids), waiting_for=waiting_for)
+
+
+def note_written(tx: Transaction, record_id: UUID, cost_usd: Decimal | None) -> None:
+    tx.run(SQL["note_written"], id=record_id, cost_usd=cost_usd)
+
+
+def note_failed(tx: Transaction, record_id: UUID, problem: str, now: datetime) -> int:
+    """How many tries in a row gave nothing."""
+    failures: int = tx.value(SQL["note_failed"], id=record_id, problem=problem, now=now, given_up=GIVEN_UP)
+    return failures
