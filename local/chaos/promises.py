@@ -35,7 +35,7 @@ SELECT c.id, c.name, c.state, c.idempotency_key FROM tool_calls c JOIN turns t O
 """
 _DUE = """
 SELECT kind, count(*) FROM work_due
- WHERE tenant_id = %s AND kind NOT IN ('embedding', 'ledgers')
+ WHERE tenant_id = %s AND kind NOT IN ('embedding', 'ledgers', 'pulse')
  GROUP BY kind
 """
 """Nobody embeds in these trials, so the mark that vectors are missing stays; and prompts' records go in a month. No

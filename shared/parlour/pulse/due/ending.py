@@ -1,7 +1,6 @@
-"""What comes after a try at a record's Pulses, in the transaction that ends it: what they tell of now, and when somebody
-looks at them again.
+"""A try at a record's Pulses begins and ends: who is at it, what they tell of then, when somebody looks at them again.
 
-The record is locked before its due work, as those who mark it do.
+In the transaction that ends it the record is locked before its due work, as those who mark it do.
 """
 
 from datetime import datetime, timedelta
@@ -16,6 +15,12 @@ from parlour.pulse.due import rules, store
 from parlour.pulse.pulse import Waiting
 
 KIND: work_due.Kind = "pulse"
+
+
+def begin(tx: Transaction, record_id: UUID, held_until: datetime, now: datetime) -> bool:
+    """Be the only one at the record's Pulses until then. False when another is, or when nobody asks for them: a message
+    that comes twice, the second time after they were written, is no cause to write them within their next window."""
+    return store.is_asked(tx, record_id) and work_due.hold(tx, KIND, record_id, held_until, now)
 
 
 def written(

@@ -104,6 +104,11 @@ SELECT current_tenant(), asked.id, asked.usd, %(now)s
     ON CONFLICT (tenant_id, entity_id) DO UPDATE
    SET expected_usd = EXCLUDED.expected_usd, asked_at = EXCLUDED.asked_at, waiting_for = NULL;
 
+-- name: is_asked
+-- Whether the sweep has asked for a record's Pulses and they were not written since, or somebody wants them now.
+SELECT EXISTS (SELECT FROM pulse_states s WHERE s.entity_id = %(id)s AND s.expected_usd IS NOT NULL)
+    OR EXISTS (SELECT FROM entities e WHERE e.id = %(id)s AND 'manual' = ANY(e.stale_causes)) AS asked;
+
 -- name: note_waiting
 -- These records' Pulses wait for something.
 INSERT INTO pulse_states (tenant_id, entity_id, waiting_for)

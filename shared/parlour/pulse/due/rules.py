@@ -1,4 +1,4 @@
-"""When a Pulse is looked at again, which of several is worth most, and which of them a day's budget lets through. Pure."""
+"""When a Pulse is looked at again, which of several is worth most, and which of them fit into a day's budget. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -66,7 +66,7 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What becomes of the candidates. send: in this order; wait: for budget; left: to be looked at by the next sweep."""
+    """What becomes of the candidates. send: in this order; wait: for budget; left: for the next sweep."""
 
     send: Sequence[Candidate]
     wait: Sequence[Candidate]

@@ -78,6 +78,10 @@ def note_asked(tx: Transaction, rows: Sequence[tuple[UUID, Decimal]], now: datet
     tx.run(SQL["note_asked"], ids=[row[0] for row in rows], usd=[row[1] for row in rows], now=now)
 
 
+def is_asked(tx: Transaction, record_id: UUID) -> bool:
+    return bool(tx.value(SQL["is_asked"], id=record_id))
+
+
 def note_waiting(tx: Transaction, ids: Sequence[UUID], waiting_for: str) -> None:
     tx.run(SQL["note_waiting"], ids=list(ids), waiting_for=waiting_for)
 
