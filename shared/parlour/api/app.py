@@ -16,6 +16,7 @@ from parlour.api.routes import (
     operations,
     people,
     prompts,
+    pulse,
     reembedding,
     search,
     sessions,
@@ -41,6 +42,7 @@ def create_app(services: Services) -> FastAPI:
     for topic in (
         sessions,
         links,  # before entities: `{id}/links` is no type and key
+        pulse,
         entities,
         documents,
         files,

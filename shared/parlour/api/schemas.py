@@ -8,6 +8,7 @@ from uuid import UUID
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
 from parlour.channels.envelope import clean
+from parlour.pulse.pulse import LONGEST_QUESTION
 
 
 class Asked(BaseModel):
@@ -115,6 +116,18 @@ class CapChange(Asked):
     """What the tenant's model calls may cost a day, in US dollars; null: what the deployment says."""
 
     daily_cap_usd: Decimal | None
+
+
+class PulseCapChange(Asked):
+    """What the tenant's Pulses may cost a day, in US dollars; null: what the deployment says."""
+
+    pulse_daily_cap_usd: Decimal | None
+
+
+class RefreshWanted(Asked):
+    """A Pulse to be written now, or what somebody wants to know about the record instead."""
+
+    question: Annotated[PackText, StringConstraints(max_length=LONGEST_QUESTION)] = ""
 
 
 class ModelChosen(Asked):

@@ -24,10 +24,12 @@ class Services:
     outbox       the queue that has replies sent.
     embedding    the embedder's queue, for rows whose vectors come later.
     ingest       the queue that has uploaded files read.
+    pulse        the queue that has a record's Pulses written, or a question about it answered.
     uploads      the bucket that people upload their files to.
     dead_letters what every queue gave up on, by the queue's name.
     token_secret the key that visitors' and call-back tokens are signed with.
     default_cap  US dollars that models may cost a tenant in a day, when it has no cap of its own.
+    pulse_cap    what of that Pulses may cost, when it says nothing of its own.
     spaces       the models that text is embedded with, by what a tenant's searches look into.
     measure      text -> tokens, to refuse a pack whose persona does not fit its budget; None does not look.
     environment  what this deployment is called; the console shows it.
@@ -43,10 +45,12 @@ class Services:
     outbox: Queue
     embedding: Delays
     ingest: Queue
+    pulse: Delays
     uploads: Uploads
     dead_letters: Mapping[str, DeadLetters]
     token_secret: Callable[[], str]
     default_cap: Decimal
+    pulse_cap: Decimal
     spaces: Spaces
     clock: Callable[[], datetime]
     new_id: NewId

@@ -72,6 +72,15 @@ class SpendSettings(Settings):
     daily_cap_usd: Decimal = Field(default=Decimal(20), description="for a tenant that has no cap of its own")
 
 
+class PulseSettings(SpendSettings):
+    """What Pulses may cost, and who writes them."""
+
+    pulse_daily_cap_usd: Decimal = Field(
+        default=Decimal(5), description="of the daily cap, for a tenant that has no Pulse budget of its own"
+    )
+    pulse_queue_url: str
+
+
 class InboundSettings(Settings):
     """The webhook's door: a queue and the tokens, no database."""
 
@@ -142,7 +151,7 @@ class EmbedderSettings(DatabaseSettings, EmbeddingSettings, SpendSettings):
     """Rows to vectors."""
 
 
-class HttpApiSettings(WakeSettings, EmbeddingSettings, SpendSettings):
+class HttpApiSettings(WakeSettings, EmbeddingSettings, PulseSettings):
     """REST and the console; every queue with its dead letters, for redriving."""
 
     intake_queue_url: str

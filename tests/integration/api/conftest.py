@@ -191,6 +191,7 @@ class Queues:
     outbox: Sent = field(default_factory=Sent)
     embedding: Delayed = field(default_factory=Delayed)
     ingest: Sent = field(default_factory=Sent)
+    pulse: Delayed = field(default_factory=Delayed)
     bucket: Bucket = field(default_factory=Bucket)
     dead: dict[str, Letters] = field(
         default_factory=lambda: {
@@ -224,10 +225,12 @@ def app_services(connections: Connections, clock: Time, queue: Sent, queues: Que
         outbox=queues.outbox,
         embedding=queues.embedding,
         ingest=queues.ingest,
+        pulse=queues.pulse,
         uploads=queues.bucket,
         dead_letters=queues.dead,
         token_secret=lambda: TOKEN_SECRET,
         default_cap=Decimal(20),
+        pulse_cap=Decimal(2),
         spaces=Spaces([Offer(Flat()), Offer(Flat("other", 2))]),
         clock=clock,
         new_id=uuid7,
