@@ -11,7 +11,7 @@ from parlour.context.ledger import Entry
 from parlour.context.segment import Item, Layer, Lot, Segment, foreign, joined, tagged, words
 from parlour.context.tokens import Meter
 
-_MOST = {Lot.PULSE: 400, Lot.COUNTS: 500, Lot.RECORD: 500, Lot.LINKED: 500}
+_MOST = {Lot.PULSE: 400, Lot.COUNTS: 500, Lot.RECORD: 500, Lot.CHANGES: 1_200, Lot.LINKED: 500}
 """What a lot, or each item of one that is in whatever happens, may take at most (design section 7, layer 2)."""
 
 _REQUIRED = (Lot.PULSE, Lot.COUNTS, Lot.RECORD)
