@@ -43,6 +43,7 @@ class Change:
     title     of the record, file or document.
     content   of a change of a record: its row, `[when] name (kind): what, by whom`; else "".
     total     how many of its cause there are; `first_at`: when the first of them was.
+    rows      what it is told from, as `table/id`.
     """
 
     cause: str
@@ -51,6 +52,7 @@ class Change:
     at: datetime
     total: int
     first_at: datetime
+    rows: list[str]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """What a conversation may begin with: the candidates of its briefing, and what changed since that was written."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from datetime import datetime
 
 from parlour.context import scope, tokens
 from parlour.context.pins import Pinned
@@ -15,6 +16,8 @@ from parlour.knowledge.records.linked_text import briefings
 from parlour.knowledge.records.record import PROJECT
 from parlour.knowledge.tools.get_linked_entities import GET_LINKED_ENTITIES
 from parlour.principal import Principal
+from parlour.pulse.reading import read
+from parlour.pulse.told import told
 from parlour.tenancy.bindings import Persona
 from parlour.tools.definition import Tool
 
@@ -42,7 +45,8 @@ def candidates(
     """Candidates for the briefing: those that it cannot do without."""
     if about is None:
         return []
-    items = [Item(Lot.RECORD, about.text, Source("entities", str(about.id)), title=about.linked.handle)]
+    items = [*_pulse(principal, tx, about)]
+    items.append(Item(Lot.RECORD, about.text, Source("entities", str(about.id)), title=about.linked.handle))
     items += _linked(about, listed)
     items += _documents(tx, principal, about, persona)
     scope.check(scope_of(about), items)
@@ -50,12 +54,14 @@ def candidates(
 
 
 def further(
-    principal: Principal, tx: Transaction, about: Focus | None, persona: Persona, listed: Sequence[Tool]
+    principal: Principal, tx: Transaction, about: Focus | None, persona: Persona, listed: Sequence[Tool], now: datetime
 ) -> list[Item]:
     """Candidates for a briefing that is rendered anew, beside the others: what stands further around."""
     if about is None:
         knows = any(tool.name == "list_entities" for tool in listed)
         return [_item(one) for one in around.projects(principal, tx)] if knows else []
+    if about.pulse:
+        read.note(tx, about.id, now)
     near = around.around(principal, tx, about.id, team_id=persona.team.id, is_project=_is_project(about))
     items = [_item(one) for one in near]
     scope.check_held(scope_of(about), items)
@@ -67,9 +73,24 @@ def since(principal: Principal, tx: Transaction, pinned: Pinned | None) -> tuple
     of is gone or above the reader's clearance by now."""
     if pinned is None:
         return [], False
-    told = [(one.table, one.id) for one in pinned.sources]
-    found = around.since(principal, tx, pinned.at, told, follows=bool(pinned.about))
+    sources = [(one.table, one.id) for one in pinned.sources]
+    found = around.since(principal, tx, pinned.at, sources, follows=bool(pinned.about))
     return [_item(one) for one in reversed(found.changes)], bool(found.gone)
+
+
+def _pulse(principal: Principal, tx: Transaction, about: Focus) -> list[Item]:
+    """The record's Pulse, and what came since in one line; nothing without one."""
+    found = read.seen(principal, tx, about.id) if about.pulse else None
+    if found is None or found.pulse is None:
+        return []
+    pulse, version = found.pulse, Source("pulses", str(about.id), found.pulse.version)
+    text = told(pulse, tokens.count)
+    items = [Item(Lot.PULSE, text, version, level=pulse.level, title="Pulse", also=_sources(pulse.told_of))]
+    if found.since:
+        rows = [row for one in found.changes for row in one.rows]
+        since = Source("pulse_changes", str(about.id), pulse.version)
+        items.append(Item(Lot.SINCE_PULSE, found.since, since, title="changed since the Pulse", also=_sources(rows)))
+    return items
 
 
 def _linked(about: Focus, listed: Sequence[Tool]) -> list[Item]:
@@ -100,7 +121,12 @@ def _is_project(about: Focus) -> bool:
 def _item(near: Near) -> Item:
     source = Source(_TABLES.get(near.part, "context_rows"), str(near.id))
     text = f"- {near.title}: {near.content}" if near.part == "project" else near.content
-    also = tuple(Source(table, one) for table, _, one in (owner.partition("/") for owner in near.owners))
     return Item(
-        _LOTS[near.part], text, source, score=near.score, level=near.classification, title=near.title, also=also
-    )
+        _LOTS[near.part], text, source, score=near.score, level=near.classification, title=near.title,
+        also=_sources(near.owners),
+    )  # fmt: skip
+
+
+def _sources(rows: Iterable[str]) -> tuple[Source, ...]:
+    """Rows that are named as `table/id`."""
+    return tuple(Source(table, one) for table, _, one in (row.partition("/") for row in dict.fromkeys(rows)))

@@ -148,7 +148,7 @@ class _Reading:
         materials = replace(materials, briefing=briefed.candidates(*asked))
         if not _is_due(materials, standing, moment, self._profile()):
             return materials
-        return replace(materials, briefing=[*materials.briefing, *briefed.further(*asked)])
+        return replace(materials, briefing=[*materials.briefing, *briefed.further(*asked, moment.at)])
 
     def _writes(self) -> frozenset[str]:
         return frozenset(tool.name for tool in self.tools if tool.writes)

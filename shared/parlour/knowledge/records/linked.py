@@ -50,12 +50,13 @@ class Page:
 @dataclass(frozen=True, slots=True)
 class Focus:
     """The record that a conversation is about, as a reader may see it; `text` is what it says, as it is searched,
-    `budget` what its kind says otherwise than an agent's budget."""
+    `budget` what its kind says otherwise than an agent's budget, `pulse` whether its kind has Pulses."""
 
     id: UUID
     text: str
     linked: Linked
     budget: JsonObject | None = None
+    pulse: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +168,8 @@ def _focus(row: LinkedRow) -> Focus | None:
         return None
     kind = RecordType(row.type, row.type_name, row.type_properties, row.rag)
     text = snapshot(kind, row.key, row.name, row.properties, row.classification).content
-    return Focus(row.id, text, _linked(row), Settings.of(row.rag).budget)
+    settings = Settings.of(row.rag)
+    return Focus(row.id, text, _linked(row), settings.budget, settings.pulse)
 
 
 def _linked(row: LinkedRow) -> Linked:

@@ -33,36 +33,42 @@ WITH part AS MATERIALIZED (
      UNION
     SELECT e.id FROM entities e WHERE e.project_id = %(id)s
 ), happened AS (
-    SELECT CASE WHEN r.content LIKE '%%): linked: %%' OR r.content LIKE '%%): unlinked: %%' THEN 'link_changed'
-                ELSE 'changed' END AS cause, r.title, r.content, r.created_at AS at
+    SELECT CASE WHEN o.id IS NOT NULL THEN 'finding_created'
+                WHEN r.content LIKE '%%): linked: %%' OR r.content LIKE '%%): unlinked: %%' THEN 'link_changed'
+                ELSE 'changed' END AS cause, coalesce(o.name, r.title) AS title,
+           CASE WHEN o.id IS NULL THEN r.content ELSE '' END AS content, r.created_at AS at,
+           ARRAY['context_rows/' || r.id] AS rows
       FROM context_rows r
+      LEFT JOIN (entities o JOIN entity_types k ON k.id = o.type_id AND k.key = %(finding)s)
+        ON o.id = r.other_id AND o.created_at = r.created_at AND o.classification <= %(clearance)s
      WHERE r.entity_id = %(id)s AND r.kind = 'delta' AND r.created_at > %(since)s
        AND r.classification <= %(clearance)s
      UNION ALL
-    SELECT CASE WHEN t.key = 'finding' AND r.ordinal = 1 THEN 'finding_created' ELSE 'child_changed' END, r.title,
-           r.content, r.created_at
+    SELECT CASE WHEN t.key = %(finding)s AND r.ordinal = 1 THEN 'finding_created' ELSE 'child_changed' END, r.title,
+           r.content, r.created_at, ARRAY['context_rows/' || r.id, 'entities/' || e.id]
       FROM part p
       JOIN entities e ON e.id = p.id AND e.id <> %(id)s AND e.deleted_at IS NULL AND e.classification <= %(clearance)s
       JOIN entity_types t ON t.id = e.type_id
       JOIN context_rows r ON r.entity_id = e.id AND r.kind = 'delta' AND r.created_at > %(since)s
      WHERE r.classification <= %(clearance)s
      UNION ALL
-    SELECT 'child_changed', e.name, '[] deleted, by ', e.deleted_at
+    SELECT 'child_changed', e.name, '[] deleted, by ', e.deleted_at, '{}'
       FROM part p
       JOIN entities e ON e.id = p.id
      WHERE e.deleted_at > %(since)s AND e.classification <= %(clearance)s
      UNION ALL
-    SELECT 'file_ingested', f.name, '', f.updated_at
+    SELECT 'file_ingested', f.name, '', f.updated_at, ARRAY['files/' || f.id]
       FROM files f
      WHERE f.entity_id = %(id)s AND f.state IN ('embedding', 'ready') AND f.updated_at > %(since)s
        AND f.classification <= %(clearance)s AND f.team_id IS NULL
      UNION ALL
-    SELECT 'file_deleted', '', '', coalesce(f.updated_at, %(since)s)
+    SELECT 'file_deleted', '', '', coalesce(f.updated_at, %(since)s), '{}'
       FROM unnest(%(told)s::uuid[]) AS k (id)
       LEFT JOIN files f ON f.id = k.id
      WHERE f.id IS NULL OR f.object_key = ''
      UNION ALL
-    SELECT 'document_changed', d.title, '', coalesce(d.deleted_at, d.updated_at)
+    SELECT 'document_changed', d.title, '', coalesce(d.deleted_at, d.updated_at),
+           CASE WHEN d.deleted_at IS NULL THEN ARRAY['documents/' || d.id] ELSE '{}' END
       FROM documents d
      WHERE (d.entity_id = %(id)s OR d.record_id = %(id)s OR d.project_id = %(id)s)
        AND (d.updated_at > %(since)s OR d.deleted_at > %(since)s)
@@ -73,23 +79,31 @@ WITH part AS MATERIALIZED (
       FROM happened h
     WINDOW mine AS (PARTITION BY cause)
 )
-SELECT cause, title, content, at, total, first_at FROM counted WHERE place <= %(each)s ORDER BY at DESC, cause, place;
+SELECT cause, title, content, at, total, first_at, rows
+  FROM counted
+ WHERE place <= %(each)s
+ ORDER BY at DESC, cause, place;
 
 -- name: note_read
 -- Somebody looked at a record's Pulse: what it is worth to have it fresh, and how long the oldest change had waited.
 WITH looked AS (
     INSERT INTO pulse_states (tenant_id, entity_id, reads, read_at)
-    SELECT tenant_id, id, 1, %(now)s FROM entities WHERE id = %(id)s
+    SELECT e.tenant_id, e.id, 1, %(now)s
+      FROM entities e
+      JOIN entity_types t ON t.id = e.type_id AND t.rag->>'pulse' = 'auto'
+     WHERE e.id = %(id)s
         ON CONFLICT (tenant_id, entity_id) DO UPDATE
        SET reads = 1 + pulse_states.reads
                        * power(0.5, greatest(0, coalesce(extract(epoch FROM %(now)s - pulse_states.read_at), 0)
                                                 / extract(epoch FROM %(half)s::interval))),
            read_at = %(now)s
+    RETURNING entity_id
 )
 INSERT INTO pulse_days (tenant_id, day, entity_id, reads, stale_reads, stale_seconds, stale_seconds_most)
-SELECT tenant_id, %(day)s, id, 1, (waited > 0)::int, waited, waited
-  FROM entities, LATERAL (SELECT greatest(0, coalesce(extract(epoch FROM %(now)s - stale_since), 0)) AS waited) w
- WHERE id = %(id)s
+SELECT e.tenant_id, %(day)s, e.id, 1, (waited > 0)::int, waited, waited
+  FROM looked l
+  JOIN entities e ON e.id = l.entity_id,
+       LATERAL (SELECT greatest(0, coalesce(extract(epoch FROM %(now)s - e.stale_since), 0)) AS waited) w
     ON CONFLICT (tenant_id, day, entity_id) DO UPDATE
    SET reads = pulse_days.reads + 1,
        stale_reads = pulse_days.stale_reads + EXCLUDED.stale_reads,

@@ -9,6 +9,7 @@ from uuid import UUID
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Queries
+from parlour.knowledge.records.kinds import FINDING
 from parlour.knowledge.records.relations import BETWEEN_EQUALS, SAID_BY_THE_WHOLE
 from parlour.pulse.since import Change
 
@@ -129,7 +130,7 @@ def changed_since(
     """The newest `each` of every cause; `told`: the files that the Pulse was written from."""
     return tx.all(
         SQL["changed_since"], Change, id=entity_id, since=since, clearance=clearance, told=list(told), each=each,
-        said_by_the_whole=SAID_BY_THE_WHOLE, between_equals=BETWEEN_EQUALS,
+        said_by_the_whole=SAID_BY_THE_WHOLE, between_equals=BETWEEN_EQUALS, finding=FINDING,
     )  # fmt: skip
 
 
