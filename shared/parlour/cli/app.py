@@ -21,6 +21,7 @@ from parlour.cli import (
     drawing,
     files,
     prompts,
+    pulse,
     records,
     reembedding,
     talk,
@@ -184,6 +185,7 @@ app.add_typer(administration.keys, name="keys")
 app.add_typer(administration.tenant, name="tenant")
 app.add_typer(attention.app, name="attention")
 app.add_typer(costs.app, name="cost")
+app.add_typer(pulse.app, name="pulse")
 app.command()(prompts.explain)
 app.command()(prompts.rebuild)
 app.command()(records.search)
