@@ -32,6 +32,8 @@ EVENTS = {
     "embedder": "embedder_pending.json",
     "ingest": "ingest_file.json",
     "sweep": "sweep_wakeup.json",
+    "pulse_sweep": "pulse_sweep_schedule.json",
+    "pulse_writer": "pulse_writer_order.json",
     "http_api": "http_api_health.json",
 }
 """The sample event that each function is measured on."""

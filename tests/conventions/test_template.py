@@ -40,12 +40,13 @@ ALLOWED_PATTERNS = {
     "ToolDispatcherFunction": {TENANTS_KEYS},
     "HttpApiFunction": {"${FilesBucket.Arn}/*"},
     "IngestFunction": {"${FilesBucket.Arn}/*", "foundation-model/anthropic.*", ":inference-profile/*"},
+    "PulseWriterFunction": {"foundation-model/anthropic.*", ":inference-profile/*"},
 }
 """Resources that are named by a pattern, by the function that has a reason to."""
 
 
-UNORDERED = {"WakeupsQueue", "EmbeddingQueue"}
-"""Queues whose messages have a delay each, which FIFO queues cannot give them."""
+UNORDERED = {"WakeupsQueue", "EmbeddingQueue", "PulseWakeupsQueue", "PulseQueue"}
+"""Queues whose messages have a delay each, which FIFO queues cannot give them, or need no order."""
 
 
 @pytest.fixture(scope="module")
@@ -256,6 +257,8 @@ def test_a_burst_waits_two_seconds_on_messaging_and_none_on_the_web(template: Js
         "OutboxQueue": 0,
         "WakeupsQueue": 0,
         "EmbeddingQueue": 0,
+        "PulseQueue": 0,
+        "PulseWakeupsQueue": 0,
         "IngestQueue": 0,
     }
 
@@ -271,6 +274,8 @@ def test_turns_come_one_at_a_time_and_only_failed_messages_come_again(template: 
         "OutboxQueue": 1,
         "WakeupsQueue": 10,
         "EmbeddingQueue": 1,
+        "PulseQueue": 1,
+        "PulseWakeupsQueue": 10,
         "IngestQueue": 1,
     }
     assert all(mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"] for mapping in fed.values())

@@ -13,6 +13,7 @@ from parlour.infra.settings import EmbedderSettings, load
 from parlour.knowledge.index import embedder
 from parlour.knowledge.index.embedder import Services
 from parlour.knowledge.records.backfill import backfill
+from parlour.pulse.due.sweep import read_wakeup, wake_later
 
 
 @functools.cache
@@ -30,7 +31,11 @@ def build_embedder() -> Work[JsonObject]:
         new_id=uuid7,
     )
 
+    wakeups = clients.delays(settings.pulse_wakeups_queue_url)
+
     def embedding(body: JsonObject, seconds_left: SecondsLeft) -> None:
         embedder.run(services, embedder.read_message(body), seconds_left)
+        if settings.database_idle:  # what was written made Pulses stale, too, and no schedule looks soon
+            wake_later(services.database, wakeups, read_wakeup(body), services.clock())
 
     return limited(services.database, settings, embedding)

@@ -72,12 +72,17 @@ class SpendSettings(Settings):
     daily_cap_usd: Decimal = Field(default=Decimal(20), description="for a tenant that has no cap of its own")
 
 
-class PulseSettings(SpendSettings):
-    """What Pulses may cost, and who writes them."""
+class PulseSpendSettings(SpendSettings):
+    """What Pulses may cost of that."""
 
     pulse_daily_cap_usd: Decimal = Field(
         default=Decimal(5), description="of the daily cap, for a tenant that has no Pulse budget of its own"
     )
+
+
+class PulseSettings(PulseSpendSettings):
+    """The same, and who writes them."""
+
     pulse_queue_url: str
 
 
@@ -149,6 +154,24 @@ class SweepSettings(WakeSettings):
 
 class EmbedderSettings(DatabaseSettings, EmbeddingSettings, SpendSettings):
     """Rows to vectors."""
+
+    pulse_wakeups_queue_url: str
+
+
+class PulseSweepSettings(DatabaseSettings, PulseSettings):
+    """Due Pulses to their writers."""
+
+    pulse_wakeups_queue_url: str
+
+
+class PulseWriterSettings(DatabaseSettings, PulseSpendSettings):
+    """One record's Pulses."""
+
+    pulse_wakeups_queue_url: str
+    pulse_age_hours: int = Field(default=24, ge=1, description="how old a Pulse gets before it is compared anew")
+    bedrock_claude: bool = Field(default=False, description="whether Pulses may use the provider bedrock")
+    model_secret: str = Field(description='secret: JSON {"anthropic_api_key": "..."}; empty: none configured')
+    anthropic_base_url: str = Field(default="", description="for a gateway or a test server; empty: the provider's own")
 
 
 class HttpApiSettings(WakeSettings, EmbeddingSettings, PulseSettings):

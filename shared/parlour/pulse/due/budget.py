@@ -20,20 +20,24 @@ PURPOSE = "pulse"
 """As model calls for Pulses are called in reservations and in the report of costs."""
 
 
-def today(tx: Transaction, default_cap: Decimal, now: datetime) -> Budget:
-    """The tenant's Pulse budget of the day that `now` is in; one without room when the tenant is gone."""
-    return store.budget(tx, now.astimezone(UTC).date(), default_cap, now) or Budget(
-        Decimal(), Decimal(), Decimal(), stopped=True
-    )
+def today(tx: Transaction, pulse_cap: Decimal, now: datetime, default_cap: Decimal | None = None) -> Budget:
+    """The tenant's Pulse budget of the day that `now` is in; one without room when the tenant is gone.
+
+    pulse_cap    of a tenant that has none of its own.
+    default_cap  the deployment's for all model calls: given, the budget is no larger than what these left of the day's
+                 cap.
+    """
+    found = store.budget(tx, now.astimezone(UTC).date(), pulse_cap, default_cap, now)
+    return found or Budget(Decimal(), Decimal(), Decimal(), stopped=True)
 
 
-def admit(tx: Transaction, amount: Decimal, default_cap: Decimal, now: datetime, but: UUID | None = None) -> None:
+def admit(tx: Transaction, amount: Decimal, pulse_cap: Decimal, now: datetime, but: UUID | None = None) -> None:
     """SpendRefused when a call of at most `amount` US dollars has no room in the day's Pulse budget.
 
     but  the call's own reservation, when it is made already. Two that ask in the same moment are kept apart only when
          the caller holds the tenant's day, as `spend.reserve` does.
     """
-    budget = today(tx, default_cap, now)
+    budget = today(tx, pulse_cap, now)
     spent = budget.spent + store.reserved(tx, now.astimezone(UTC).date(), PURPOSE, but, now)
     if amount > 0 and spent + amount > budget.cap:
         raise SpendRefused("the day's Pulse budget leaves no room; it is a new one tomorrow")

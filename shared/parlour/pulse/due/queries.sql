@@ -46,13 +46,18 @@ SELECT due_at FROM work_due
 
 -- name: pulse_budget
 -- What Pulses may cost the tenant in a day, what they did cost, what is expected of those that were sent to a writer and
--- have not ended, and whether model calls are switched off. A tenant that is not open spends nothing.
-SELECT coalesce(t.pulse_daily_cap_usd, %(default_cap)s) AS cap,
-       coalesce((SELECT sum(d.cost_usd) FROM pulse_days d WHERE d.day = %(day)s), 0) AS spent,
+-- have not ended, and whether model calls are switched off. It is no more than what other calls left of the day's cap,
+-- where that is asked for. A tenant that is not open spends nothing.
+SELECT least(coalesce(t.pulse_daily_cap_usd, %(pulse_cap)s),
+             CASE WHEN %(default_cap)s::numeric IS NOT NULL THEN coalesce(t.daily_cap_usd, %(default_cap)s) END
+                 - coalesce(d.spent_usd, 0) + p.spent) AS cap,
+       p.spent,
        coalesce((SELECT sum(s.expected_usd) FROM pulse_states s
                   WHERE s.expected_usd IS NOT NULL AND s.asked_at > %(asked_after)s), 0) AS expected,
        t.spend_stopped_at IS NOT NULL OR t.status <> 'active' AS stopped
-  FROM tenants t;
+  FROM tenants t
+ CROSS JOIN (SELECT coalesce(sum(cost_usd), 0) AS spent FROM pulse_days WHERE day = %(day)s) p
+  LEFT JOIN spend_days d ON %(default_cap)s::numeric IS NOT NULL AND d.tenant_id = t.tenant_id AND d.day = %(day)s;
 
 -- name: pulse_reserved
 -- What is reserved for the tenant's Pulses on a day, besides one reservation.

@@ -47,8 +47,9 @@ def next_due(tx: Transaction) -> datetime | None:
     return due_at
 
 
-def budget(tx: Transaction, day: date, default_cap: Decimal, now: datetime) -> Budget | None:
-    return tx.first(SQL["pulse_budget"], Budget, day=day, default_cap=default_cap, asked_after=now - GRACE)
+def budget(tx: Transaction, day: date, pulse_cap: Decimal, default_cap: Decimal | None, now: datetime) -> Budget | None:
+    caps = {"pulse_cap": pulse_cap, "default_cap": default_cap}
+    return tx.first(SQL["pulse_budget"], Budget, day=day, asked_after=now - GRACE, **caps)
 
 
 def reserved(tx: Transaction, day: date, purpose: str, but: UUID | None, now: datetime) -> Decimal:

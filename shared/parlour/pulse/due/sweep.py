@@ -38,11 +38,15 @@ _SECONDS_KEPT = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Sweeper:
-    """What a sweep reaches. pulses: the writers' queue; default_cap: of a tenant without a Pulse budget of its own."""
+    """What a sweep reaches. pulses: the writers' queue.
+
+    default_cap, pulse_cap  what model calls, and those for Pulses, may cost a tenant in a day that has no own caps.
+    """
 
     database: Database
     pulses: Delays
     default_cap: Decimal
+    pulse_cap: Decimal
     clock: Callable[[], datetime]
 
 
@@ -90,7 +94,7 @@ def sweep_tenant(sweeper: Sweeper, tenant_id: UUID, most: int = MOST) -> Swept:
     def decide(tx: Transaction) -> tuple[list[UUID], Choice]:
         if gone:
             store.settle(tx, [(row.id, row.due_at) for row in gone])
-        today = budget.today(tx, sweeper.default_cap, now)
+        today = budget.today(tx, sweeper.pulse_cap, now, sweeper.default_cap)
         chosen = rules.choose([_candidate(row) for row in due], today, most, now)
         return _put_off(tx, chosen, today, now), chosen
 
