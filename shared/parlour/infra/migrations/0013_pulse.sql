@@ -146,7 +146,8 @@ CREATE TABLE pulse_days (
 CALL isolate('pulse_days');
 
 -- One row a prompt for a Pulse, packed as turns' are (`ledgers`), its texts among the same blobs. version: of the text
--- that came of it; null when none did, or when it answered a question.
+-- that came of it; null when none did, or when it answered a question (question_id). told_of: every candidate, in the
+-- prompt or not, as table/id. outcome: written, or why not.
 CREATE TABLE pulse_ledgers (
     tenant_id   uuid NOT NULL,
     id          uuid NOT NULL,
@@ -157,9 +158,10 @@ CREATE TABLE pulse_ledgers (
     at          timestamptz NOT NULL,
     model       text NOT NULL,
     prompt_hash text NOT NULL,
-    basis       jsonb,
-    made        jsonb NOT NULL,
-    outcome     text,
+    basis       jsonb NOT NULL,
+    told_of     text[] NOT NULL,
+    question_id uuid,
+    outcome     text NOT NULL,
     PRIMARY KEY (tenant_id, id),
     FOREIGN KEY (tenant_id, entity_id) REFERENCES entities (tenant_id, id) ON DELETE CASCADE
 );
