@@ -51,7 +51,7 @@ class RecordChange(Asked):
 
 
 class RecordShown(Told):
-    """A record; `link` is where people look at it."""
+    """A record; `link` is where people look at it. Whether its Pulse is stale is told with that: marks have no levels."""
 
     id: UUID
     handle: str
@@ -67,8 +67,6 @@ class RecordShown(Told):
     updated_at: datetime
     created_by: str
     updated_by: str
-    stale_since: datetime | None
-    stale_causes: list[str]
     link: str
 
     @classmethod

@@ -6,6 +6,7 @@ import { editing } from "./editing.js";
 import { files } from "./files.js";
 import { glyph, sign } from "./icons.js";
 import { links } from "./links.js";
+import { pulse } from "./pulse.js";
 import { ago, level, path, said, sentence, spaced } from "./said.js";
 
 const OWN = "/console/"; // a default link into this page says nothing new
@@ -19,7 +20,8 @@ export async function record(room, [type, ...key], asked) {
   room.record = found;
   room.words.value = "";
   room.offerScopes(`${type === "project" ? "project" : "record"}=${found.handle}`);
-  const below = await Promise.all([documents(room, found, asked), links(room, found, types), files(room, found, asked)]);
+  const parts = [pulse(room, found, definition), documents(room, found, asked), links(room, found, types), files(room, found, asked)];
+  const [above, ...below] = await Promise.all(parts);
   const told = h("div", { class: "record-told" });
   const shown = () => told.replaceChildren(properties(found, definition));
   const edit = () => {
@@ -31,8 +33,8 @@ export async function record(room, [type, ...key], asked) {
   return [
     head(room, found, definition, edit),
     h("div", { class: "record-body" },
-      h("div", { class: "record-main" }, told, ...below),
-      h("div", { class: "record-side" }, pulse(found, definition), facts(found), sources(found))),
+      h("div", { class: "record-main" }, above, told, ...below),
+      h("div", { class: "record-side" }, facts(found), sources(found))),
   ];
 }
 
@@ -85,17 +87,6 @@ function properties(found, definition) {
   if (!rows.length) return "";
   const told = rows.map(([meant, name, value]) => h("div", { class: said(value).length > 60 ? "long" : null }, h("dt", {}, sentence(meant.label ?? spaced(name))), h("dd", {}, said(value, meant))));
   return h("section", { class: "panel" }, h("h4", {}, "Properties"), h("dl", { class: "properties" }, ...told));
-}
-
-/** The place of the record's Pulse: what is known of it so far is whether it would be out of date. */
-function pulse(found, definition) {
-  if (found.document || !definition.pulse) return "";
-  const body = found.pulse?.text
-    ? h("p", {}, found.pulse.text)
-    : h("p", { class: "soft" }, "No Pulse has been written yet.");
-  const causes = (found.stale_causes ?? []).map((cause) => spaced(cause)).join(", ");
-  const stale = found.stale_since ? h("p", { class: "detail" }, `Changes wait for it since ${ago(found.stale_since)}${causes ? `: ${causes}` : ""}`) : null;
-  return h("section", { class: "panel pulse" }, h("h4", {}, "Pulse"), body, stale);
 }
 
 function facts(found) {

@@ -86,7 +86,8 @@ function marker(number) {
   return h("span", { class: "cite" }, String(number));
 }
 
-function source({ number, title, locator }) {
+/** A citation in a list of sources. */
+export function source({ number, title, locator }) {
   return h("li", { class: "source", data: { number } }, h("span", { class: "number" }, String(number)),
     h("span", {}, h("span", { class: "title" }, title), locator ? h("span", { class: "locator" }, ` · ${locator}`) : null));
 }

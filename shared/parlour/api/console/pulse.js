@@ -1,0 +1,161 @@
+// What is going on with a record: its Pulse, which comes anew by itself, what changed since, and a question about it.
+
+import { sleep } from "./api.js";
+import { h } from "./dom.js";
+import { source } from "./reply.js";
+import { rich } from "./richtext.js";
+import { ago, level, path, spaced } from "./said.js";
+
+const SOON = 4000; // between two looks while something is to come
+const SELDOM = 30_000; // the same when nothing is
+const LOOKS = 60; // for an answer
+const WAITS = { budget: "for the day's budget: the next one begins at midnight UTC", backoff: "for another try" };
+
+/** The panel of a record's Pulse; none where its kind has none. */
+export async function pulse(room, record, definition) {
+  if (record.document || !definition.pulse) return "";
+  const panel = new Pulse(room, record);
+  try {
+    await panel.look();
+  } catch (error) {
+    panel.say(error.message);
+  }
+  return panel.element;
+}
+
+class Pulse {
+  constructor(room, record) {
+    this.room = room;
+    this.at = `v1/entities/${path(record.handle)}/pulse`;
+    this.pause = SELDOM;
+    this.body = h("div", { class: "pulse-body" });
+    this.state = h("div", { class: "pulse-state", role: "status" });
+    this.answer = h("div", { class: "pulse-answer", "aria-live": "polite" });
+    this.trouble = h("p", { class: "bad", role: "alert", hidden: true });
+    this.again = h("button", { class: "quiet", type: "button", on: { click: () => this.tried(() => this.refresh()) } }, "Refresh");
+    this.element = h("section", { class: "panel pulse", "aria-label": "Pulse" }, h("header", { class: "pulse-head" }, h("h4", {}, "Pulse"), this.again), this.body, this.state, this.trouble, this.before(), this.asking(), this.answer);
+  }
+
+  /** Read it, and again as long as the page is in view; only the first look counts as somebody's. */
+  async look() {
+    clearTimeout(this.timer);
+    const found = await this.room.ask("GET", `${this.at}?watching=${this.found ? "true" : "false"}`);
+    const changed = JSON.stringify(found) !== JSON.stringify(this.found);
+    this.found = found;
+    if (changed) this.draw(found);
+    this.pause = found.stale_since && !found.waiting_for && !found.problem ? SOON : SELDOM;
+    this.later();
+  }
+
+  later() {
+    this.timer = setTimeout(() => {
+      if (!this.element.isConnected) return;
+      if (document.hidden) this.later();
+      else this.look().catch(() => this.later());
+    }, this.pause);
+  }
+
+  draw(found) {
+    this.body.replaceChildren(...(found.pulse ? cited(found.pulse) : [h("p", { class: "soft" }, found.withheld ? "Something it was written from has been closed. It is withheld until it is written anew." : "No Pulse has been written yet.")]));
+    this.state.replaceChildren(...states(found));
+    this.history.hidden = !found.pulse || found.pulse.version < 2;
+    if (this.history.open) this.tried(() => this.compare());
+  }
+
+  async refresh() {
+    await this.room.ask("POST", `${this.at}/refresh`, {});
+    await this.look();
+  }
+
+  /** What it said before: what changed with the newest text, read when somebody opens it. */
+  before() {
+    this.changes = h("div");
+    this.history = h("details", { hidden: true, on: { toggle: () => this.history.open && this.tried(() => this.compare()) } }, h("summary", {}, "What changed with this text"), this.changes);
+    return this.history;
+  }
+
+  async compare() {
+    const { added, removed, changed, kept } = await this.room.ask("GET", `${this.at}/diff`);
+    const lines = [
+      ...removed.map((text) => h("li", {}, h("del", {}, text))),
+      ...changed.flatMap((one) => [h("li", {}, h("del", {}, one.before)), h("li", {}, h("ins", {}, one.after))]),
+      ...added.map((text) => h("li", {}, h("ins", {}, text))),
+    ];
+    this.changes.replaceChildren(h("ul", { class: "plain" }, ...lines), h("p", { class: "detail" }, `${kept.length} ${kept.length === 1 ? "statement stayed" : "statements stayed"} as before`));
+  }
+
+  asking() {
+    const words = h("input", { id: "pulse-question", placeholder: "Ask about this record", maxlength: 1000, autocomplete: "off" });
+    return h("form", { class: "pulse-ask", on: { submit: (event) => {
+      event.preventDefault();
+      if (words.value.trim()) this.tried(() => this.ask(words));
+    } } }, h("label", { class: "hidden-label", for: "pulse-question" }, "A question about this record; the answer is for you alone"), words, h("button", { class: "quiet", type: "submit" }, "Ask"));
+  }
+
+  /** Ask, and look for the answer until there is one; it is the asker's alone. */
+  async ask(words) {
+    const question = words.value.trim();
+    const { question_id: id } = await this.room.ask("POST", `${this.at}/refresh`, { question });
+    words.value = "";
+    this.answer.replaceChildren(h("p", { class: "question" }, question), h("p", { class: "doing" }, h("span", { class: "dots", "aria-hidden": "true" }, h("i"), h("i"), h("i")), "Reading what there is"));
+    const found = await this.answered(id);
+    if (!this.element.isConnected || !found) return;
+    const told = found.answered_at && found.markdown ? cited(found) : [h("p", { class: "soft" }, found.problem ? `There is no answer: ${spaced(found.problem)}.` : "No answer came yet. Ask again in a while.")];
+    this.answer.replaceChildren(h("p", { class: "question" }, question), ...told);
+  }
+
+  async answered(id) {
+    let found = null;
+    for (let looks = 0; looks < LOOKS && (looks === 0 || this.element.isConnected); looks += 1) {
+      found = await this.room.ask("GET", `${this.at}/questions/${id}`);
+      if (found.answered_at || found.problem) return found;
+      await sleep(SOON / 2);
+    }
+    return found;
+  }
+
+  async tried(work) {
+    this.say("");
+    this.again.disabled = true;
+    try {
+      await work();
+    } catch (error) {
+      this.say(error.message);
+    } finally {
+      this.again.disabled = false;
+    }
+  }
+
+  say(text) {
+    this.trouble.textContent = text;
+    this.trouble.hidden = !text;
+  }
+}
+
+/** A text with its sources; a number in it leads to its source. */
+function cited({ markdown, citations }) {
+  const known = new Map(citations.map((one) => [one.number, one]));
+  const listed = h("ol", { class: "sources", "aria-label": "Sources" }, ...citations.map((one) => source(one)));
+  const light = (number) => {
+    for (const item of listed.children) item.classList.toggle("lit", item.dataset.number === String(number) && !item.classList.contains("lit"));
+  };
+  const cite = (number) => {
+    const one = known.get(number);
+    if (!one) return null;
+    const told = [one.title, one.locator].filter(Boolean).join(", ");
+    return h("button", { class: "cite", type: "button", title: told, "aria-label": `Source ${number}: ${told}`, on: { click: () => light(number) } }, String(number));
+  };
+  return [h("div", { class: "prose" }, rich(markdown, cite)), ...(citations.length ? [listed] : [])];
+}
+
+/** When it was written and for whom; since when it is stale, what changed since, what it waits for. */
+function states({ pulse: text, stale_since: stale, causes, since, waiting_for: waits, problem, failures, dead }) {
+  const why = causes.map(({ cause }) => spaced(cause)).join(", ");
+  const lines = [
+    text ? h("p", { class: "detail" }, `Written ${ago(text.generated_at)}, for whoever may see what is ${level(text.level).toLowerCase()}`) : null,
+    stale ? h("p", { class: "since" }, since || `Changes wait for it since ${ago(stale)}${why ? `: ${why}` : ""}`) : null,
+    waits ? h("p", { class: "detail" }, `It waits ${WAITS[waits] ?? spaced(waits)}.`) : null,
+    problem ? h("p", { class: "detail bad" }, `${failures === 1 ? "A try" : `${failures} tries`} came to nothing: ${spaced(problem)}${dead ? "; it was given up until it is asked for, or changes" : ""}.`) : null,
+  ];
+  return lines.filter(Boolean);
+}
