@@ -23,6 +23,13 @@ def begin(tx: Transaction, record_id: UUID, held_until: datetime, now: datetime)
     return store.is_asked(tx, record_id) and work_due.hold(tx, KIND, record_id, held_until, now)
 
 
+def is_ours(tx: Transaction, record_id: UUID, held_until: datetime) -> bool:
+    """Whether the record's Pulses are still one's own to write; if so nobody marks them or takes them before the
+    transaction ends. Asked first in it: who took too long has lost them to another, and writes nothing."""
+    store.hold_record(tx, record_id)
+    return work_due.lock(tx, KIND, record_id, held_until)
+
+
 def written(
     tx: Transaction,
     record_id: UUID,
@@ -35,7 +42,8 @@ def written(
     cost_usd: Decimal | None,
     now: datetime,
 ) -> None:
-    """The record's Pulses tell of what was `seen` at `read_at`, newly written or found to be as they should.
+    """The record's Pulses, which are ours, tell of what was `seen` at `read_at`, newly written or found to be as they
+    should.
 
     window    its kind's; age: after which they are looked at although nothing changed.
     cost_usd  of the model calls; None when there was none.

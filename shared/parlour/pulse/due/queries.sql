@@ -114,6 +114,10 @@ SELECT current_tenant(), asked.id, asked.usd, %(now)s
 SELECT EXISTS (SELECT FROM pulse_states s WHERE s.entity_id = %(id)s AND s.expected_usd IS NOT NULL)
     OR EXISTS (SELECT FROM entities e WHERE e.id = %(id)s AND 'manual' = ANY(e.stale_causes)) AS asked;
 
+-- name: hold_marked
+-- Keep a record from being marked until the transaction ends.
+SELECT FROM entities WHERE id = %(id)s FOR NO KEY UPDATE;
+
 -- name: note_waiting
 -- These records' Pulses wait for something.
 INSERT INTO pulse_states (tenant_id, entity_id, waiting_for)

@@ -83,6 +83,10 @@ def is_asked(tx: Transaction, record_id: UUID) -> bool:
     return bool(tx.value(SQL["is_asked"], id=record_id))
 
 
+def hold_record(tx: Transaction, record_id: UUID) -> None:
+    tx.run(SQL["hold_marked"], id=record_id)
+
+
 def note_waiting(tx: Transaction, ids: Sequence[UUID], waiting_for: str) -> None:
     tx.run(SQL["note_waiting"], ids=list(ids), waiting_for=waiting_for)
 
