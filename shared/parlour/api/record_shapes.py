@@ -51,7 +51,7 @@ class RecordChange(Asked):
 
 
 class RecordShown(Told):
-    """A record; `link` is where people look at it. Whether its Pulse is stale is told with that: marks have no levels."""
+    """A record; `link` is where people look at it. Whether its Pulse is stale is told with that one."""
 
     id: UUID
     handle: str
