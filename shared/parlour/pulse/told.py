@@ -4,6 +4,7 @@ The numbers of its sources are its own and mean others in a conversation: each s
 """
 
 from collections.abc import Callable
+from datetime import UTC
 
 from parlour.pulse.pulse import Citation, Pulse
 
@@ -14,7 +15,7 @@ MOST = 380
 def told(pulse: Pulse, count: Callable[[str], int]) -> str:
     """`As of 2026-03-02 09:30 UTC:` and the statements, each with its sources as long as that fits; the first are the
     ones that matter most."""
-    head = f"As of {pulse.checked_at:%Y-%m-%d %H:%M} UTC:"
+    head = f"As of {pulse.checked_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC:"
     by_number = {one.number: one for one in pulse.citations}
     full = "\n".join([head, *(f"- {one.text}{_named(one.sources, by_number)}" for one in pulse.statements)])
     if count(full) <= MOST:
