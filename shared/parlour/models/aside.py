@@ -18,8 +18,9 @@ from parlour.principal import Principal
 type Problem = ProviderUnavailable | ProviderRejected | SpendRefused
 """Why there is no answer: nobody gave one in time, all refused, or there is no room under the tenant's cap."""
 
-type Admit = Callable[[Transaction, Decimal, datetime], None]
-"""(tx, worst case in US dollars, now): a further condition of a try; SpendRefused when it is not met."""
+type Admit = Callable[[Transaction, Decimal, UUID, datetime], None]
+"""(tx, worst case in US dollars, its reservation, now): a further condition of a try; SpendRefused when it is not met.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ class Asking:
     choices  the models in the order in which they are tried.
     purpose  as the report of costs calls it.
     seconds  for all tries together.
-    admit    looked at before each try; None: the tenant's cap alone decides.
+    admit    looked at once a try is reserved; None: the tenant's cap alone decides.
     """
 
     request: ModelRequest
@@ -113,14 +114,25 @@ class _Tries:
         aside, asking = self.aside, self.asking
         now = aside.clock()
         amount = prices.worst_case(choice.provider, choice.model, asking.read, asking.request.max_tokens, now)
-        if asking.admit is not None:
-            further = asking.admit
-            aside.database.run(self.principal, lambda tx: further(tx, amount, now))
         self.reserved.append(aside.new_id(now))
         spend.take(
             aside.database, self.principal, reservation_id=self.reserved[-1], amount=amount, purpose=asking.purpose,
             default_cap=aside.default_cap, expires_at=now + timedelta(seconds=2 * asking.seconds), now=now,
         )  # fmt: skip
+        if asking.admit is not None:
+            self._admit_further(asking.admit, amount, now)
+
+    def _admit_further(self, admit: Admit, amount: Decimal, now: datetime) -> None:
+        """Two that are reserved at once see each other: rather neither is made than one too many."""
+        aside, reservation = self.aside, self.reserved[-1]
+        try:
+            aside.database.run(self.principal, lambda tx: admit(tx, amount, reservation, now))
+        except SpendRefused:
+            aside.database.run(
+                self.principal,
+                lambda tx: spend.settle(tx, [reservation], Decimal(), default_cap=aside.default_cap, now=now),
+            )
+            raise
 
     def _settle(self, usage: Usage) -> Decimal:
         """Put what was spent in the place of what was reserved."""

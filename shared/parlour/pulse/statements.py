@@ -96,8 +96,8 @@ def _whole(sources: list[Json]) -> list[int]:
 
 
 def clean(text: str) -> str:
-    """A statement on one line, without numbers of sources, links, tags or a mark that begins a list or heading: what comes of
-    it is shown to people, and a link in it would be somebody else's."""
+    """A statement on one line, without numbers of sources, links, tags or a mark that begins a list or heading: people
+    are shown what comes of it, and a link in it would be somebody else's."""
     line = " ".join(text.replace("\0", "").encode("utf-8", "ignore").decode().split())
     line = _NUMBERED.sub("", _TAG.sub("", _LINK.sub(r"\1", line)))
     return _MARKS.sub("", line).strip()[:_LONGEST]

@@ -41,7 +41,8 @@ class Document:
 
     def item(self) -> Item:
         """As a candidate for a prompt."""
-        also = tuple(Source(*one.split("/", 1)) for one in self.told_of if one.startswith(("entities/", "files/")))
+        named = (one.partition("/") for one in self.told_of)
+        also = tuple(Source(table, key) for table, _, key in named if table in {"entities", "files"})
         shorter = tuple(map(self.numbered, self.shorter))
         return Item(
             self.lot, self.numbered(self.text), self.source, shorter, self.score, self.level, self.title,
