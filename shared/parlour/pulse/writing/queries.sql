@@ -2,10 +2,6 @@
 -- What a record's Pulses were written from, by level.
 SELECT level, fingerprint FROM pulses WHERE entity_id = %(id)s;
 
--- name: hold_subject
--- Keep a record as it is until the transaction ends; nothing when it is there no more.
-SELECT id FROM entities WHERE id = %(id)s AND deleted_at IS NULL FOR NO KEY UPDATE;
-
 -- name: keep_pulse
 -- A Pulse has a new text, which is also kept as a version of it; versions go on counting where a level had none meanwhile.
 WITH made AS (

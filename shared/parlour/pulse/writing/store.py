@@ -121,11 +121,6 @@ def kept(tx: Transaction, record_id: UUID) -> dict[int, str]:
     return {row.level: row.fingerprint for row in tx.all(SQL["kept_pulses"], KeptRow, id=record_id)}
 
 
-def hold_subject(tx: Transaction, record_id: UUID) -> bool:
-    """Keep the record as it is until the transaction ends; False when it is there no more."""
-    return tx.value(SQL["hold_subject"], id=record_id) is not None
-
-
 def keep_pulse(tx: Transaction, record_id: UUID, text: NewText) -> int:
     """The version that the text is."""
     version: int = tx.value(

@@ -227,12 +227,8 @@ class _Work:
         ending.tell_given_up(self.principal.tenant_id, self.record_id, problem, failures)
 
     def _is_ours(self, tx: Transaction) -> bool:
-        """Whether nobody else took it over, and it was not kept already by a commit whose answer was lost. The record
-        is locked before its due work, as those who mark it do."""
-        if not store.hold_subject(tx, self.record_id):
-            ending.gone(tx, self.record_id)
-            return False
-        return work_due.lock(tx, ending.KIND, self.record_id, self.until)
+        """Whether nobody else took it over, and it was not kept already by a commit whose answer was lost."""
+        return ending.is_ours(tx, self.record_id, self.until)
 
     def _new_ids(self, result: _Result, now: datetime) -> list[UUID]:
         return [self.services.new_id(now) for _ in result.asked]

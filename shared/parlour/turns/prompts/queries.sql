@@ -80,6 +80,13 @@ DELETE FROM ledgers
        SELECT tenant_id, turn_id, step FROM ledgers
         WHERE tenant_id = current_tenant() AND month < %(before)s LIMIT %(most)s);
 
+-- name: drop_pulse_ledgers
+-- The records of Pulses' prompts whose retention is over, a bounded number at a time: they name the same texts.
+DELETE FROM pulse_ledgers
+ WHERE (tenant_id, id) IN (
+       SELECT tenant_id, id FROM pulse_ledgers
+        WHERE tenant_id = current_tenant() AND month < %(before)s LIMIT %(most)s);
+
 -- name: drop_blobs
 -- Texts of months whose retention is over, a bounded number at a time.
 DELETE FROM ledger_blobs

@@ -143,7 +143,8 @@ def blobs(tx: Transaction, month: date, hashes: Sequence[str]) -> dict[str, str]
 
 def drop_before(tx: Transaction, before: date, most: int) -> int:
     """Remove up to `most` ledgers and texts of months before `before`; says how many went."""
-    return tx.run(SQL["drop_ledgers"], before=before, most=most) + tx.run(SQL["drop_blobs"], before=before, most=most)
+    dropping = ("drop_ledgers", "drop_pulse_ledgers", "drop_blobs")
+    return sum(tx.run(SQL[name], before=before, most=most) for name in dropping)
 
 
 def oldest_month(tx: Transaction) -> date | None:

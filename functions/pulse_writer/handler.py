@@ -1,0 +1,12 @@
+"""One record's Pulses, or the answer to a question about it."""
+
+from typing import Any
+
+from parlour.bootstrap.clients import build_hasten
+from parlour.bootstrap.pulse_writer import build_pulse_writer
+from parlour.infra.batch import process
+
+
+def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
+    """Write what the orders ask for."""
+    return process(event, context, build_pulse_writer(), build_hasten())
