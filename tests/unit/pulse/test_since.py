@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from parlour.infra.jsonable import JsonObject
 from parlour.pulse.since import Change, Mark, counts, line, marks, visible
 
 NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
@@ -65,8 +66,8 @@ def test_a_long_change_is_cut() -> None:
 
 def test_marks_without_a_time_are_as_old_as_the_oldest() -> None:
     later = NOW + timedelta(hours=1)
-    kept = {"changed": {"since": later.isoformat(), "first": 2, "last": 3}}
-    assert marks(["changed", "age"], {**kept}, NOW) == [Mark("changed", later), Mark("age", NOW)]
+    kept: JsonObject = {"changed": {"since": later.isoformat(), "first": 2, "last": 3}}
+    assert marks(["changed", "age"], kept, NOW) == [Mark("changed", later), Mark("age", NOW)]
 
 
 def test_a_mark_of_something_that_the_reader_may_not_see_is_none_for_them() -> None:
