@@ -65,6 +65,24 @@ def refresh(
 
 
 @app.command()
+def why(
+    context: typer.Context,
+    handle: Handle,
+    version: Annotated[int | None, typer.Option(min=1, help="Of this text instead of the newest try.")] = None,
+    prompt: Annotated[bool, typer.Option("--prompt", help="Only the prompt itself, made again.")] = False,
+    as_json: Json = False,
+) -> None:
+    """The prompt that a record's Pulse came of: what was in it, what was not and why, and what came of it."""
+    found = _target(context).call("GET", f"{_path(handle)}/why", version=version)
+    if as_json:
+        terminal.machine(found)
+    elif prompt:
+        terminal.line(found["prompt"] or "parts of it were forgotten: it cannot be made again")
+    else:
+        terminal.show(explained(found))
+
+
+@app.command()
 def numbers(
     context: typer.Context,
     days: Annotated[int, typer.Option(min=1, max=90, help="How many, today among them; UTC.")] = 7,
@@ -146,6 +164,37 @@ def compared(found: Mapping[str, Any]) -> Group:
     parts += [Text(drawing.plain(f"+ {one}"), style="green") for one in found["added"]]
     parts.append(Text(f"{len(found['kept'])} statements as they were", style="dim"))
     return Group(*parts)
+
+
+def explained(found: Mapping[str, Any]) -> Group:
+    """A prompt taken apart: what came of it, its layers, and every candidate."""
+    text = f"version {found['version']}" if found["version"] else drawing.plain(found["outcome"]).replace("_", " ")
+    head = f"{found['record']}, for whoever may see {_LEVELS[found['level']]}: {text}, {drawing.moment(found['at'])}"
+    same = (
+        "parts of it were forgotten" if found["forgotten"] else "the same bytes" if found["matches"] else "NOT the same"
+    )
+    layers = ", ".join(f"{one['layer']} {one['tokens']:,}" for one in found["layers"])
+    facts = f"{found['tokens']:,} of {found['budget']:,} tokens ({layers}); {found['model']}; made again: {same}"
+    parts: list[RenderableType] = [Text(drawing.plain(head), style="bold"), Text(drawing.plain(facts), style="dim")]
+    for title, is_in in (("in", True), ("out", False)):
+        rows = [_candidate(one) for one in found["candidates"] if (one["reason"] is None) is is_in]
+        if rows:
+            parts += [Text(f"\n{title}: {len(rows)}", style="dim")]
+            parts.append(drawing.table(("lot", "what", "why", "level", "tokens", "score", "source"), rows))
+    return Group(*parts)
+
+
+def _candidate(one: Mapping[str, Any]) -> Sequence[object]:
+    why = (one["reason"] or ("shortened" if one["shortened"] else "")).replace("_", " ")
+    return (
+        one["lot"],
+        one["title"],
+        why,
+        _LEVELS[one["level"]],
+        f"{one['tokens']:,}",
+        f"{one['score']:.2f}",
+        one["source"],
+    )
 
 
 def counted(found: Mapping[str, Any]) -> Group:

@@ -16,6 +16,7 @@ from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.pulse.due import budget
 from parlour.pulse.reading import asking, history, numbers, read
+from parlour.pulse.writing import why
 from parlour.tenancy import audit
 
 Watching = Annotated[bool, Query(description="a page that looks by itself: it does not count as somebody looking")]
@@ -80,6 +81,13 @@ def compare_versions(record: Record, caller: Reader, before: Version = None, aft
     """What changed between two of its texts, statement by statement; the newest two unless others are named."""
     with caller.transaction() as tx:
         return history.diff(caller.principal, tx, record, before, after)
+
+
+@of_a_record.get("/why")
+def explain_pulse(record: Record, caller: Viewer, version: Version = None) -> JsonObject:
+    """The prompt that it came of: every candidate, in or out and why, and the prompt made again."""
+    with caller.transaction() as tx:
+        return why.why(caller.principal, tx, record, version)
 
 
 router = APIRouter(prefix="/v1", tags=["pulse"])
