@@ -102,6 +102,8 @@ def figures(text: str) -> Figures:
 
 def _day(found: re.Match[str]) -> Day | None:
     named = found.groupdict()
+    if named.get("month") == "may" and not named.get("year"):
+        return None  # it may 5 times
     month = _MONTHS.index(named["month"][:3].lower()) + 1 if named.get("month") else int(named["number"])
     day = int(named["day"])
     if not (1 <= month <= 12 and 1 <= day <= 31):

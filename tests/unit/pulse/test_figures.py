@@ -1,0 +1,61 @@
+"""A figure is one that its sources have, however it is written; what would have to be reckoned is none."""
+
+import pytest
+
+from parlour.pulse.figures import figures
+
+
+def holds(text: str, *sources: str) -> bool:
+    return not figures(text).unsupported(figures("\n".join(sources)))
+
+
+@pytest.mark.parametrize(
+    ("text", "source"),
+    [
+        ("The crack is 0.35 mm wide.", "crack width 0.35 mm"),
+        ("It is 0,35 mm.", "0.35"),
+        ("GBP 2,400,000 is agreed.", "contract sum: 2400000"),
+        ("It costs 2.4M.", "amount: 2400000"),
+        ("It costs 2.4 million.", "amount: 2,432,100"),
+        ("Some 45K.", "remediation estimated at 45,000"),
+        ("A sum of ₹2,40,000.", "240000"),
+        ("1.234 pieces", "1,234 pieces"),
+        ("12 m wide", "a gate of 12 metres"),
+        ("Due on 6 March 2026.", "due: 2026-03-06"),
+        ("Due on March 6.", "due: 2026-03-06"),
+        ("Due on 2026-03-06.", "by 6th of March 2026"),
+        ("By the end of 2026.", "on 2026-09-30"),
+        ("CO-014 is open.", "Change order CO-014"),
+        ("3 weeks more.", "three additional weeks"),
+        ("Three weeks more.", "3 weeks"),
+        ("Since 09:30.", "[2026-03-02 09:30] state: done"),
+        ("No figure at all.", ""),
+        ("It may 5 times.", "5"),
+    ],
+)
+def test_what_a_source_says_in_another_spelling_holds(text: str, source: str) -> None:
+    assert holds(text, source)
+
+
+@pytest.mark.parametrize(
+    ("text", "source"),
+    [
+        ("The crack is 0.53 mm wide.", "crack width 0.35 mm"),
+        ("The crack is 0.35 mm wide.", "35 cracks"),
+        ("It costs 2.4M.", "amount: 2500000"),
+        ("It costs 2.4M.", "amount: 24000000"),
+        ("It costs 240,000.", "amount: 2400000"),
+        ("Due on 7 March 2026.", "due: 2026-03-06"),
+        ("Due on 6 March 2027.", "due: 2026-03-06"),
+        ("It is 20 days late.", "planned 2026-03-06, forecast 2026-03-26"),
+        ("Five risks are open.", "risk one, risk two, risk three"),
+        ("7", ""),
+    ],
+)
+def test_what_no_source_says_does_not(text: str, source: str) -> None:
+    assert not holds(text, source)
+
+
+def test_every_source_counts() -> None:
+    assert holds("3 open, due on 6 March.", "open 3", "due: 2026-03-06")
+    assert not holds("3 open, due on 6 March.", "open 3")
