@@ -164,14 +164,13 @@ SELECT t.key || '/' || e.key AS handle, e.name, sum(d.regenerated) AS regenerate
 -- name: standing
 -- How the tenant's Pulses stand: what they cost on a day of what they may, how many are due, since when, and what the
 -- others wait for.
-SELECT (SELECT pulse_daily_cap_usd FROM tenants WHERE tenant_id = current_tenant()) AS own_cap,
+SELECT t.pulse_daily_cap_usd AS own_cap,
        (SELECT coalesce(sum(cost_usd), 0) FROM pulse_days WHERE day = %(day)s) AS spent,
        (SELECT count(DISTINCT entity_id) FROM pulses) AS kept,
-       (SELECT count(*) FROM work_due w
-         WHERE w.tenant_id = current_tenant() AND w.kind = 'pulse' AND w.due_at <= %(now)s) AS due,
-       (SELECT min(due_at) FROM work_due w
-         WHERE w.tenant_id = current_tenant() AND w.kind = 'pulse' AND w.due_at <= %(now)s) AS due_since,
-       count(*) FILTER (WHERE waiting_for = 'budget') AS over_budget,
-       count(*) FILTER (WHERE waiting_for = 'backoff') AS backing_off,
-       count(*) FILTER (WHERE dead_at IS NOT NULL) AS dead
-  FROM pulse_states;
+       w.due, w.due_since, s.over_budget, s.backing_off, s.dead
+  FROM tenants t
+ CROSS JOIN LATERAL (SELECT count(*) AS due, min(due_at) AS due_since FROM work_due
+                      WHERE tenant_id = t.tenant_id AND kind = 'pulse' AND due_at <= %(now)s) w
+ CROSS JOIN (SELECT count(*) FILTER (WHERE waiting_for = 'budget') AS over_budget,
+                    count(*) FILTER (WHERE waiting_for = 'backoff') AS backing_off,
+                    count(*) FILTER (WHERE dead_at IS NOT NULL) AS dead FROM pulse_states) s;

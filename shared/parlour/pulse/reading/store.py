@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from decimal import Decimal
 from uuid import UUID
 
@@ -11,12 +11,10 @@ from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Queries
 from parlour.knowledge.records.kinds import FINDING
 from parlour.knowledge.records.relations import BETWEEN_EQUALS, SAID_BY_THE_WHOLE
+from parlour.pulse.due.rules import HALF_LIFE
 from parlour.pulse.since import Change
 
 SQL = Queries.beside(__file__)
-
-_HALF = timedelta(days=7)
-"""After how long a look at a Pulse counts half."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +133,7 @@ def changed_since(
 
 
 def note_read(tx: Transaction, entity_id: UUID, day: date, now: datetime) -> None:
-    tx.run(SQL["note_read"], id=entity_id, day=day, now=now, half=_HALF)
+    tx.run(SQL["note_read"], id=entity_id, day=day, now=now, half=HALF_LIFE)
 
 
 def versions(

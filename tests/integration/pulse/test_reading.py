@@ -1,0 +1,237 @@
+"""A record's Pulse as it is read: what it says, what came since, and what a reader may know of either."""
+
+from datetime import datetime, timedelta
+
+import pytest
+from fastapi.testclient import TestClient
+
+from parlour.infra.errors import QueueUnavailable
+from parlour.infra.jsonable import JsonObject
+from tests.integration.api.conftest import key
+from tests.integration.pulse.works import PULSE, Works
+
+NOBODY = "7225e6ee-8dd8-4b94-82d4-f80ae0938e2f"
+
+
+def test_before_the_first_there_is_none_and_why_one_is_due(works: Works) -> None:
+    found = works.get()
+    assert (found["record"], found["name"], found["pulse"], found["withheld"]) == (
+        "project/NRS", "River station", None, False,
+    )  # fmt: skip
+    assert "changed" in [one["cause"] for one in found["causes"]]
+    assert found["stale_since"]
+    assert found["since"] == ""
+
+
+def test_it_is_written_when_asked_for_and_read_with_its_sources(works: Works, client: TestClient) -> None:
+    works.write()
+    found = works.get()
+    assert (found["stale_since"], found["causes"], found["changes"]) == (None, [], {})
+    pulse = found["pulse"]
+    assert (pulse["level"], pulse["version"]) == (0, 1)
+    assert "River station" in pulse["markdown"]
+    numbers = {number for statement in pulse["statements"] for number in statement["sources"]}
+    assert {one["number"] for one in pulse["citations"]} == numbers
+    record = client.get("/v1/entities/project/NRS", headers=works.all).json()["id"]
+    by_id = client.get(f"/v1/entities/{record}/pulse", headers=works.all).json()
+    assert by_id == works.get()
+
+
+def test_what_changed_is_told_at_once_and_the_text_stays_until_it_is_written_anew(works: Works) -> None:
+    works.write()
+    before = works.get()["pulse"]
+    works.clock.passes(minutes=1)
+    works.change("project/NRS", properties={"state": "done"})
+    works.change("task/T-1", properties={"state": "done"})
+    found = works.get()
+    assert found["pulse"] == before
+    assert found["since"] == (
+        "Since then: 1 change of it (state: done (was open));"
+        " 1 change of what belongs to it (Pour the slab: state: done (was open))."
+    )
+    assert found["changes"] == {"changed": 1, "child_changed": 1}
+    assert datetime.fromisoformat(found["stale_since"]) == works.clock.now
+    works.write()
+    assert works.get()["since"] == ""
+    assert works.get()["pulse"]["version"] == 2
+
+
+def test_a_reader_hears_nothing_of_what_is_above_them(works: Works) -> None:
+    """Neither that something waits, nor what, nor how many; nor, once it is written, a word of it."""
+    works.write()
+    works.clock.passes(minutes=1)
+    works.make(type="task", key="T-9", name="Agree the secret price", project="project/NRS", classification=3,
+               properties={"state": "open"})  # fmt: skip
+    reader = works.reader()
+    found = works.get("", reader)
+    assert (found["stale_since"], found["causes"], found["since"], found["changes"]) == (None, [], "", {})
+    assert works.get()["stale_since"]
+    assert "Agree the secret price" in works.get()["since"]
+    works.write()
+    low, high = works.get("", reader)["pulse"], works.get()["pulse"]
+    assert (low["level"], high["level"]) == (0, 3)
+    assert "Agree the secret price" in str(high)
+    told = [low, works.get("/history", reader), works.get("/diff", reader), works.get("/why", reader)]
+    assert "secret" not in str(told).casefold()
+    assert "Task, state: open 2" in low["markdown"]
+    assert "Task, state: open 3" in high["markdown"]
+
+
+def test_what_was_told_from_something_that_is_closed_now_is_withheld_until_it_is_written_anew(works: Works) -> None:
+    works.write()
+    reader = works.reader()
+    assert works.get("", reader)["pulse"]
+    works.clock.passes(minutes=1)
+    works.change("task/T-1", classification=3)
+    found = works.get("", reader)
+    assert (found["pulse"], found["withheld"]) == (None, True)
+    assert "Pour the slab" not in str(found)
+    assert works.get("/history", reader)["versions"] == []
+    works.get("/diff", reader, status=404)
+    works.get("/why", reader, status=404)
+    works.write()
+    found = works.get("", reader)
+    assert found["withheld"] is False
+    assert "Pour the slab" not in str(found)
+    assert len(works.get("/history", reader)["versions"]) == 1
+
+
+def test_a_cause_that_is_anybodys_business_is_told_to_everybody(works: Works) -> None:
+    works.write()
+    works.ask()
+    assert [one["cause"] for one in works.get("", works.reader())["causes"]] == ["manual"]
+
+
+def test_looking_is_counted_and_a_page_that_looks_by_itself_is_not(works: Works, client: TestClient) -> None:
+    works.write()
+    works.get()
+    works.clock.passes(minutes=1)
+    works.change("project/NRS", properties={"budget": 6000})
+    works.clock.passes(seconds=20)
+    works.get()
+    works.get(watching=True)
+    found = client.get("/v1/pulses", headers=works.all).json()
+    total = found["total"]
+    assert (total["reads"], total["stale_reads"], total["regenerated"]) == (2, 1, 1)
+    assert (total["freshness_seconds"], total["freshness_seconds_most"]) == (10.0, 20.0)
+    assert found["dearest"][0]["record"] == "project/NRS"
+    assert (found["now"]["kept"], found["now"]["cap_usd"], found["now"]["own_cap"]) == (1, "2", False)
+
+
+def test_the_same_again_is_no_new_text_and_says_so(works: Works, client: TestClient) -> None:
+    works.write()
+    first = works.get()["pulse"]
+    works.clock.passes(minutes=1)
+    works.write()
+    again = works.get()["pulse"]
+    assert (again["version"], again["generated_at"]) == (1, first["generated_at"])
+    assert again["checked_at"] > first["checked_at"]
+    total = client.get("/v1/pulses", headers=works.all).json()["total"]
+    assert (total["regenerated"], total["skipped"]) == (1, 1)
+
+
+def test_what_it_said_before_is_kept_and_compared(works: Works) -> None:
+    works.write()
+    works.clock.passes(minutes=1)
+    works.change("project/NRS", properties={"budget": 7000})
+    works.write()
+    found = works.get("/history")
+    assert [one["version"] for one in found["versions"]] == [2, 1]
+    assert "changed" in [one["cause"] for one in found["versions"][0]["causes"]]
+    first = works.get("/history", most=1)
+    assert first["next"] == 2
+    assert [one["version"] for one in works.get("/history", most=1, before=2)["versions"]] == [1]
+    changed = works.get("/diff")
+    assert (changed["before"]["version"], changed["after"]["version"]) == (1, 2)
+    assert "7000" in str(changed["changed"]) + str(changed["added"])
+    assert works.get("/diff", after=1)["before"] is None
+    works.get("/diff", before=7, status=404)
+
+
+def test_an_answer_is_its_askers_alone_and_leaves_the_pulse_as_it_was(works: Works) -> None:
+    works.write()
+    before = works.get()["pulse"]
+    reader, other = works.reader(), works.reader()
+    asked = works.ask("What is open?", reader)
+    path = f"/questions/{asked['question_id']}"
+    assert works.get(path, reader)["answered_at"] is None
+    works.deliver()
+    found = works.get(path, reader)
+    assert (found["question"], found["problem"], found["withheld"]) == ("What is open?", None, False)
+    assert found["markdown"]
+    works.get(path, other, status=404)
+    works.get(path, status=404)
+    assert works.get()["pulse"] == before
+    works.change("task/T-1", classification=3)
+    closed = works.get(path, reader)
+    assert (closed["markdown"], closed["citations"], closed["withheld"]) == ("", [], True)
+
+
+def test_a_refresh_is_ordered_and_waits_for_no_window(works: Works) -> None:
+    works.write()
+    works.clock.passes(minutes=1)
+    assert works.ask() == {"record": "project/NRS", "question_id": None}
+    [(body, seconds)] = works.queues.pulse.sent
+    assert (set(body), seconds) == ({"tenant_id", "entity_id"}, 0)
+    found = works.get()
+    assert datetime.fromisoformat(found["due_at"]) <= works.clock.now + timedelta(seconds=1)
+
+
+class Away:
+    """A queue that takes nothing."""
+
+    def send(self, _body: JsonObject, _seconds: float, /) -> None:
+        raise QueueUnavailable("away")
+
+
+def test_a_queue_that_is_away_loses_no_refresh_and_takes_no_question(works: Works, client: TestClient) -> None:
+    works.write()
+    services = client.app.state.services  # type: ignore[attr-defined]
+    kept = services.pulse
+    object.__setattr__(services, "pulse", Away())
+    try:
+        assert works.ask()
+        assert [one["cause"] for one in works.get()["causes"]] == ["manual"]
+        answer = client.post(f"{PULSE}/refresh", json={"question": "Why?"}, headers=works.all)
+        assert answer.status_code == 503
+    finally:
+        object.__setattr__(services, "pulse", kept)
+
+
+@pytest.mark.parametrize("path", ["task/T-1", "project/NONE", NOBODY])
+def test_a_record_without_a_pulse_has_none(works: Works, client: TestClient, path: str) -> None:
+    for method, part in (("GET", ""), ("GET", "/history"), ("GET", "/diff"), ("POST", "/refresh")):
+        answer = client.request(method, f"/v1/entities/{path}/pulse{part}", headers=works.all)
+        assert answer.status_code == 404, (method, part, answer.text)
+
+
+def test_who_may_not_read_records_reads_no_pulse(works: Works, client: TestClient) -> None:
+    nobody = key(client, works.tenant)
+    works.get("", nobody, status=403)
+    assert client.post(f"{PULSE}/refresh", headers=nobody).status_code == 403
+    assert client.get("/v1/pulses", headers=nobody).status_code == 403
+
+
+def test_a_question_has_a_length(works: Works, client: TestClient) -> None:
+    for question, status in (("x" * 1_000, 202), ("x" * 1_001, 422), ("\0", 422)):
+        answer = client.post(f"{PULSE}/refresh", json={"question": question}, headers=works.all)
+        assert answer.status_code == status, question[:10]
+
+
+def test_the_days_budget_is_the_tenants_own_when_an_administrator_says_so(works: Works, client: TestClient) -> None:
+    reader = works.reader()
+    assert client.put("/v1/pulses/cap", json={"pulse_daily_cap_usd": "0.5"}, headers=reader).status_code == 403
+    answer = client.put("/v1/pulses/cap", json={"pulse_daily_cap_usd": "0.5"}, headers=works.all)
+    assert (answer.json()["now"]["cap_usd"], answer.json()["now"]["own_cap"]) == ("0.5000", True)
+    assert client.put("/v1/pulses/cap", json={"pulse_daily_cap_usd": "-1"}, headers=works.all).status_code == 422
+    answer = client.put("/v1/pulses/cap", json={"pulse_daily_cap_usd": None}, headers=works.all)
+    assert answer.json()["now"]["own_cap"] is False
+
+
+def test_the_prompt_that_it_came_of_is_explained(works: Works) -> None:
+    works.write()
+    found = works.get("/why")
+    assert (found["record"], found["matches"], found["forgotten"]) == ("project/NRS", True, False)
+    assert {one["lot"] for one in found["candidates"]} >= {"counts", "record"}
+    assert found["tokens"] <= found["budget"]
+    works.get("/why", version=9, status=404)

@@ -1,0 +1,74 @@
+"""A conversation about a record begins with its Pulse, without the Pulse's own numbers, and with what came since."""
+
+import re
+from uuid import UUID
+
+from parlour.infra.ids import uuid7
+from parlour.knowledge.records import entities, stale
+from parlour.knowledge.records.record import Patch
+from parlour.principal import RESTRICTED
+from parlour.pulse.pulse import Order
+from parlour.pulse.writing import writer
+from tests.desk import Desk
+from tests.integration.pulses_read import services
+from tests.integration.turns.test_about_a_record import ask, system
+
+
+def record(desk: Desk, key: str) -> UUID:
+    ((found,),) = desk.rows(f"SELECT id FROM entities WHERE key = '{key}'")
+    assert isinstance(found, UUID)
+    return found
+
+
+def write(desk: Desk, key: str = "NRS") -> None:
+    """Its Pulses, quoted from what there is: no model is configured."""
+    entity_id = record(desk, key)
+    with desk.database.transaction(desk.admin) as tx:
+        stale.ask(tx, entity_id, desk.clock())
+    writer.run(services(desk), Order(desk.tenant_id, entity_id), lambda: 600.0)
+
+
+def change(desk: Desk, key: str, **properties: str) -> None:
+    with desk.database.transaction(desk.admin) as tx:
+        patch = Patch(properties={**properties})
+        entities.change(desk.admin, tx, record(desk, key), patch, None, desk.clock(), uuid7)
+
+
+def test_it_begins_with_the_pulse_and_its_sources_by_name(desk: Desk) -> None:
+    write(desk)
+    ask(desk, "project/NRS")
+    briefing = "\n".join(system(desk))
+    pulse = briefing.split("# Pulse: what is going on with it")[1].split("\n# ")[0]
+    assert "As of " in pulse
+    assert "Riverside School extension" in pulse
+    assert not re.search(r"\[\d+\]", pulse)
+    assert "# Changed since the Pulse" not in briefing
+
+
+def test_what_came_since_stands_beside_it(desk: Desk) -> None:
+    write(desk)
+    desk.clock.passes(minutes=1)
+    change(desk, "NRS", forecast_completion="2026-09-25")
+    ask(desk, "project/NRS")
+    since = "\n".join(system(desk)).split("# Changed since the Pulse")[1].split("\n# ")[0]
+    assert "Since then: 1 change of it (completion as forecast: 2026-09-25 (was 2026-09-11))." in since
+
+
+def test_a_pulse_written_from_something_that_was_closed_is_not_begun_with(desk: Desk) -> None:
+    write(desk)
+    desk.rows(f"UPDATE entities SET classification = {RESTRICTED} WHERE key = 'M1' RETURNING id")
+    ask(desk, "project/NRS")
+    assert "# Pulse" not in "\n".join(system(desk))
+
+
+def test_a_record_of_a_kind_without_pulses_asks_nothing_more(desk: Desk) -> None:
+    ask(desk, "task/T-121")
+    asked = desk.database.statements.by_name
+    assert not [name for name in asked if name.startswith("reading.")]
+
+
+def test_a_turn_that_begins_with_it_is_a_look_at_it(desk: Desk) -> None:
+    write(desk)
+    ask(desk, "project/NRS")
+    ((reads,),) = desk.rows("SELECT sum(reads)::int FROM pulse_days")
+    assert reads == 1
