@@ -1,6 +1,7 @@
-"""Pulses on the real database, read over the API."""
+"""Fixtures that tests of Pulses share with those of records, and the API over the same database."""
 
 from tests.integration.api.conftest import client, clock, logged, queue, queues
+from tests.integration.knowledge.conftest import library
 from tests.integration.pulse.works import works
 
-__all__ = ["client", "clock", "logged", "queue", "queues", "works"]
+__all__ = ["client", "clock", "library", "logged", "queue", "queues", "works"]
