@@ -31,11 +31,13 @@ QUERIES = {
     for query in Queries(path).values()
 }
 
-READ_BEFORE_THE_TENANT_IS_KNOWN = {"tenancy.route", "infra.due"}
+READ_BEFORE_THE_TENANT_IS_KNOWN = {"tenancy.route", "infra.due", "due.tenants_with_pulses"}
 """The way from a number or host to its tenant, and from a time to the work that is due then; they tell where a tenant
 is, and nothing that is the tenant's."""
 
-NAMES_THE_TENANT = {"infra.when_due", "infra.held_due", "infra.lock_due", "index.types_due"}
+NAMES_THE_TENANT = {
+    "infra.when_due", "infra.held_due", "infra.lock_due", "index.types_due", "due.due_pulses", "due.next_pulse",
+}  # fmt: skip
 """Reads of what is due that say whose themselves, since there row-level security lets everybody look."""
 
 
@@ -45,7 +47,8 @@ OF_WHAT_IS_BURIED = {"files.hold_record_of"}
 ASKS_FOR_ONES_OWN = {
     "index.hold_tenant", "packs.lock_tenant", "packs.configuration", "tenancy.tenant", "tenancy.own_routes",
     "tenancy.acts", "tenancy.versions", "models.spend_today", "models.own_cap",
-    "models.spent_by_day", "records.join_writers", "files.routing", "index.tenant_space",
+    "models.spent_by_day", "due.pulse_budget", "due.own_pulse_cap", "records.join_writers",
+    "files.routing", "index.tenant_space",
 }  # fmt: skip
 """Reads without a parameter that names a row: a neighbour gets its own, and nobody gets nothing."""
 

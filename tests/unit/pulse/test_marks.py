@@ -34,7 +34,7 @@ def test_every_change_is_told_of_for_a_reason_and_once_per_window(dice: bytes) -
 def check_nothing_is_overdue(world: Rules) -> None:
     """What nobody is at, was sent or has to wait is due once the window after its first change is over."""
     for one in world.records:
-        if one.since and one.waiting_for is None and one.held_until is None and not one.is_asked:
+        if one.since and one.waiting_for is None and one.held_until is None and not one.asked_at:
             assert one.due_at is not None
             assert one.due_at <= one.since + one.window
 

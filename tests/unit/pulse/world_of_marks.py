@@ -84,7 +84,7 @@ class Record:
     causes: dict[str, Cause] = field(default_factory=dict)
     due_at: datetime | None = None
     held_until: datetime | None = None
-    is_asked: bool = False
+    asked_at: datetime | None = None
     failures: int = 0
     waiting_for: str | None = None
     cost: Decimal | None = None
@@ -134,15 +134,15 @@ class Rules:
         chosen = rules.choose(found, budget, 99, now)
         for waits in chosen.wait:
             one = self.records[waits.id.int]
-            one.due_at, one.waiting_for, one.is_asked = rules.room_again(budget, now), "budget", False
+            one.due_at, one.waiting_for, one.asked_at = rules.room_again(budget, now), "budget", None
         for sends in chosen.send:
             one = self.records[sends.id.int]
-            one.due_at, one.waiting_for, one.is_asked = now + rules.GRACE, None, True
+            one.due_at, one.waiting_for, one.asked_at = now + rules.GRACE, None, now
         return [one.id.int for one in chosen.send]
 
     def begin(self, record: int, until: datetime, now: datetime) -> Marks | None:
         one = self.records[record]
-        if not (one.is_asked or "manual" in one.causes) or (one.held_until and one.held_until > now):
+        if not (one.asked_at or "manual" in one.causes) or (one.held_until and one.held_until > now):
             return None
         one.due_at = one.held_until = until
         return Marks(one.marks, {cause: found.since for cause, found in one.causes.items()})
@@ -159,7 +159,7 @@ class Rules:
         }
         one.since = min((found.since for found in one.causes.values()), default=None)
         one.due_at, one.held_until = rules.look_at(one.since, one.window, now, AGE), None
-        one.failures, one.waiting_for, one.is_asked, one.cost = 0, None, False, COST
+        one.failures, one.waiting_for, one.asked_at, one.cost = 0, None, None, COST
         day = rules.next_day(now)
         self.spent[day] = self.spent.get(day, Decimal()) + COST
         return True
@@ -169,7 +169,7 @@ class Rules:
         if one.held_until != until:
             return False
         one.failures += 1
-        one.waiting_for, one.is_asked = "backoff", False
+        one.waiting_for, one.asked_at = "backoff", None
         one.due_at, one.held_until = now + rules.back_off(one.failures), None
         return True
 
@@ -179,7 +179,8 @@ class Rules:
         return Shown(one.since, causes, one.marks, one.told, one.due_at, one.failures, one.waiting_for)
 
     def _budget(self, now: datetime) -> Budget:
-        expected = sum((one.cost or rules.UNKNOWN_COST for one in self.records if one.is_asked), Decimal())
+        under_way = [one for one in self.records if one.asked_at and one.asked_at > now - rules.GRACE]
+        expected = sum((one.cost or rules.UNKNOWN_COST for one in under_way), Decimal())
         return Budget(self.cap, self.spent.get(rules.next_day(now), Decimal()), expected)
 
 

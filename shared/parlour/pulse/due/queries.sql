@@ -61,9 +61,10 @@ SELECT least(coalesce(t.pulse_daily_cap_usd, %(pulse_cap)s),
 
 -- name: pulse_reserved
 -- What is reserved for the tenant's Pulses on a day, besides one reservation.
-SELECT coalesce(sum(r.amount_usd), 0)
+SELECT sum(r.amount_usd)
   FROM spend_reservations r
- WHERE r.day = %(day)s AND r.purpose = %(purpose)s AND r.expires_at > %(now)s AND r.id <> %(id)s;
+ WHERE r.day = %(day)s AND r.purpose = %(purpose)s AND r.expires_at > %(now)s AND r.id IS DISTINCT FROM %(id)s::uuid
+HAVING count(*) > 0;
 
 -- name: own_pulse_cap
 -- The tenant's own daily Pulse budget.
@@ -111,8 +112,9 @@ SELECT current_tenant(), asked.id, asked.usd, %(now)s
 
 -- name: is_asked
 -- Whether the sweep has asked for a record's Pulses and they were not written since, or somebody wants them now.
-SELECT EXISTS (SELECT FROM pulse_states s WHERE s.entity_id = %(id)s AND s.expected_usd IS NOT NULL)
-    OR EXISTS (SELECT FROM entities e WHERE e.id = %(id)s AND 'manual' = ANY(e.stale_causes)) AS asked;
+SELECT entity_id AS id FROM pulse_states WHERE entity_id = %(id)s AND expected_usd IS NOT NULL
+ UNION
+SELECT id FROM entities WHERE id = %(id)s AND 'manual' = ANY(stale_causes);
 
 -- name: hold_marked
 -- Keep a record from being marked until the transaction ends.

@@ -53,7 +53,7 @@ def budget(tx: Transaction, day: date, pulse_cap: Decimal, default_cap: Decimal 
 
 
 def reserved(tx: Transaction, day: date, purpose: str, but: UUID | None, now: datetime) -> Decimal:
-    return Decimal(tx.value(SQL["pulse_reserved"], day=day, purpose=purpose, id=but, now=now))
+    return Decimal(tx.value(SQL["pulse_reserved"], day=day, purpose=purpose, id=but, now=now) or 0)
 
 
 def own_cap(tx: Transaction) -> Decimal | None:
@@ -80,7 +80,7 @@ def note_asked(tx: Transaction, rows: Sequence[tuple[UUID, Decimal]], now: datet
 
 
 def is_asked(tx: Transaction, record_id: UUID) -> bool:
-    return bool(tx.value(SQL["is_asked"], id=record_id))
+    return tx.value(SQL["is_asked"], id=record_id) is not None
 
 
 def hold_record(tx: Transaction, record_id: UUID) -> None:

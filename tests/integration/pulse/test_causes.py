@@ -1,0 +1,167 @@
+"""What makes a Pulse stale, and what does not: each cause from what people and agents do."""
+
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+
+from parlour.infra import work_due
+from parlour.infra.ids import uuid7
+from parlour.infra.postgres import Transaction
+from parlour.knowledge.records import edges, entities, stale
+from parlour.knowledge.records.entities import Entity, NewEntity, Patch
+from parlour.pulse.due.sweep import Sweeper, sweep_tenant
+from tests.desk import Delayed
+from tests.integration.knowledge.conftest import Library, execute
+from tests.integration.knowledge.record_desk import RecordDesk, open_record_desk
+
+
+@pytest.fixture
+def desk(library: Library) -> RecordDesk:
+    desk = open_record_desk(library)
+    desk.define("site", {"state": {"type": "text"}}, pulse="auto", coalesce_seconds=10)
+    return desk
+
+
+def settled(desk: RecordDesk) -> None:
+    desk.clear_stale()
+    with desk.transaction() as tx:
+        execute(tx, "DELETE FROM work_due WHERE kind = 'pulse'")
+    desk.now += timedelta(minutes=1)
+
+
+def causes(desk: RecordDesk, entity: Entity) -> list[str]:
+    return desk.read(entity.id).stale_causes
+
+
+def due_after(desk: RecordDesk, entity: Entity) -> float | None:
+    """Seconds until the record's Pulse is due."""
+    with desk.transaction() as tx:
+        found = work_due.find(tx, "pulse", entity.id)
+    return (found.due_at - desk.now).total_seconds() if found else None
+
+
+def finding(desk: RecordDesk, tx: Transaction, **given: str) -> Entity:
+    new = NewEntity("finding", "Hairline crack", properties={"severity": "low"}, **given)
+    return entities.create(desk.principal, tx, new, desk.now, uuid7)
+
+
+def test_a_new_record_is_due_after_the_window_of_its_kind(desk: RecordDesk) -> None:
+    site = desk.create(NewEntity("site", "North yard"))
+    assert (causes(desk, site), due_after(desk, site)) == (["changed"], 10)
+    plan = desk.create(NewEntity("plan", "Lifts"))
+    assert due_after(desk, plan) == 30
+
+
+def test_many_changes_make_one_due_time_and_are_counted(desk: RecordDesk) -> None:
+    site = desk.create(NewEntity("site", "North yard"))
+    for number in range(5):
+        desk.now += timedelta(seconds=1)
+        desk.change(site.id, Patch(properties={"state": f"open {number}"}))
+    assert due_after(desk, site) == 5
+    with desk.transaction() as tx:
+        seen = stale.unreflected(tx, site.id)
+    assert seen is not None
+    assert (seen.marks, seen.told, list(seen.causes)) == (6, 0, ["changed"])
+    assert seen.since == desk.now - timedelta(seconds=5)
+
+
+def test_causes_keep_their_order_and_their_times(desk: RecordDesk) -> None:
+    one, other = desk.create(NewEntity("site", "North yard")), desk.create(NewEntity("site", "South yard"))
+    settled(desk)
+    began = desk.now
+    desk.change(one.id, Patch(properties={"state": "open"}))
+    desk.now += timedelta(seconds=3)
+    desk.link(one.handle, other.handle, "relates_to")
+    with desk.transaction() as tx:
+        seen = stale.unreflected(tx, one.id)
+    assert seen is not None
+    assert dict(seen.causes) == {"changed": began, "link_changed": desk.now}
+    assert list(seen.causes) == ["changed", "link_changed"]
+    assert causes(desk, other) == ["link_changed"]
+
+
+def test_a_finding_is_news_to_what_it_is_linked_to_or_belongs_to_whatever_that_says_of_children(
+    desk: RecordDesk,
+) -> None:
+    site, project = desk.create(NewEntity("site", "North yard")), desk.create(NewEntity("project", "Tower"))
+    settled(desk)
+    with desk.transaction() as tx:
+        execute(tx, "UPDATE entity_types SET rag = rag - 'children' WHERE key = 'project'")
+        found = finding(desk, tx, project=project.handle)
+        link_in(desk, tx, found, site)
+    assert (causes(desk, site), causes(desk, project)) == (["finding_created"], ["finding_created"])
+    settled(desk)
+    desk.change(found.id, Patch(properties={"severity": "high"}))
+    assert (causes(desk, site), causes(desk, project)) == ([], [])
+
+
+def link_in(desk: RecordDesk, tx: Transaction, found: Entity, site: Entity) -> None:
+    edges.link(desk.principal, tx, found.handle, site.handle, "relates_to", desk.now, uuid7)
+
+
+def test_an_old_finding_that_is_linked_later_is_a_link(desk: RecordDesk) -> None:
+    site = desk.create(NewEntity("site", "North yard"))
+    found = desk.create(NewEntity("finding", "Crack"))
+    settled(desk)
+    desk.link(found.handle, site.handle, "relates_to")
+    assert causes(desk, site) == ["link_changed"]
+
+
+def test_a_conversation_that_is_over_is_no_news(desk: RecordDesk) -> None:
+    talk = desk.create(NewEntity("conversation", "Site meeting", properties={"state": "open"}))
+    with desk.transaction() as tx:
+        execute(tx, "UPDATE entity_types SET rag = rag || '{\"pulse\": \"auto\"}' WHERE key = 'conversation'")
+    desk.change(talk.id, Patch(properties={"participants": "Ana"}))
+    assert causes(desk, talk) == ["changed"]
+    settled(desk)
+    desk.change(talk.id, Patch(properties={"state": "closed"}))
+    desk.change(talk.id, Patch(properties={"participants": "Ana, Bo"}))
+    assert (causes(desk, talk), due_after(desk, talk)) == ([], None)
+    desk.change(talk.id, Patch(properties={"state": "open"}))
+    assert causes(desk, talk) == ["changed"]
+
+
+def test_one_that_was_closed_while_it_was_due_is_not_written(desk: RecordDesk) -> None:
+    talk = desk.create(NewEntity("conversation", "Site meeting", properties={"state": "open"}))
+    with desk.transaction() as tx:
+        execute(tx, "UPDATE entity_types SET rag = rag || '{\"pulse\": \"auto\"}' WHERE key = 'conversation'")
+    settled(desk)
+    desk.change(talk.id, Patch(properties={"participants": "Ana"}))
+    desk.change(talk.id, Patch(properties={"state": "closed"}))
+    orders = Delayed()
+    desk.now += timedelta(minutes=5)
+    swept = sweep_tenant(_sweeper(desk, orders), desk.principal.tenant_id)
+    assert (swept.settled, orders.sent, due_after(desk, talk)) == (1, [], None)
+
+
+def test_an_old_pulse_is_looked_at_for_its_age_and_nobody_elses_is(desk: RecordDesk) -> None:
+    goal, project = desk.create(NewEntity("goal", "Dry by May")), desk.create(NewEntity("project", "Tower"))
+    desk.change(goal.id, Patch(project=project.handle))
+    settled(desk)
+    with desk.transaction() as tx:
+        work_due.mark(tx, "pulse", goal.id, desk.now)
+    orders = Delayed()
+    assert sweep_tenant(_sweeper(desk, orders), desk.principal.tenant_id).sent == 1
+    assert (causes(desk, goal), causes(desk, project)) == (["age"], [])
+
+
+def test_who_asks_waits_neither_for_the_window_nor_for_budget(desk: RecordDesk) -> None:
+    site = desk.create(NewEntity("site", "North yard"))
+    with desk.transaction() as tx:
+        work_due.mark(tx, "pulse", site.id, desk.now + timedelta(hours=9))
+        stale.ask(tx, site.id, desk.now)
+    assert (causes(desk, site), due_after(desk, site)) == (["changed", "manual"], 0)
+
+
+def test_who_asks_disturbs_no_writer(desk: RecordDesk) -> None:
+    site = desk.create(NewEntity("site", "North yard"))
+    until = desk.now + timedelta(minutes=5)
+    with desk.transaction() as tx:
+        work_due.hold(tx, "pulse", site.id, until, desk.now)
+        stale.ask(tx, site.id, desk.now)
+    assert due_after(desk, site) == 300
+
+
+def _sweeper(desk: RecordDesk, orders: Delayed) -> Sweeper:
+    return Sweeper(desk.database, orders, Decimal(20), Decimal(5), lambda: desk.now)
