@@ -41,8 +41,8 @@ def due_after(desk: RecordDesk, entity: Entity) -> float | None:
     return (found.due_at - desk.now).total_seconds() if found else None
 
 
-def finding(desk: RecordDesk, tx: Transaction, **given: str) -> Entity:
-    new = NewEntity("finding", "Hairline crack", properties={"severity": "low"}, **given)
+def finding(desk: RecordDesk, tx: Transaction, project: str) -> Entity:
+    new = NewEntity("finding", "Hairline crack", properties={"severity": "low"}, project=project)
     return entities.create(desk.principal, tx, new, desk.now, uuid7)
 
 
@@ -88,7 +88,7 @@ def test_a_finding_is_news_to_what_it_is_linked_to_or_belongs_to_whatever_that_s
     settled(desk)
     with desk.transaction() as tx:
         execute(tx, "UPDATE entity_types SET rag = rag - 'children' WHERE key = 'project'")
-        found = finding(desk, tx, project=project.handle)
+        found = finding(desk, tx, project.handle)
         link_in(desk, tx, found, site)
     assert (causes(desk, site), causes(desk, project)) == (["finding_created"], ["finding_created"])
     settled(desk)

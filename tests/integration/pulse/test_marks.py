@@ -208,47 +208,38 @@ def four(stored: Stored, open_database: Callable[[], Database]) -> list[Stored]:
     return [Stored(stored.desk, stored.ids, open_database()) for _ in range(4)]
 
 
-def at_once(acts: list[Callable[[], None]]) -> None:
-    together = Barrier(len(acts))
+def at_once[R](worlds: list[Stored], act: Callable[[Stored, timedelta], R]) -> list[R]:
+    """What each gives; no two workers read the same time."""
+    together, given = Barrier(len(worlds)), list[R]()
 
-    def one(act: Callable[[], None]) -> None:
+    def one(world: Stored, extra: timedelta) -> None:
         together.wait()
-        act()
+        given.append(act(world, extra))
 
-    threads = [Thread(target=one, args=(act,)) for act in acts]
+    threads = [Thread(target=one, args=(world, timedelta(microseconds=at))) for at, world in enumerate(worlds)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(20)
+    return given
 
 
 def test_sweeps_at_once_send_each_pulse_once(stored: Stored, four: list[Stored]) -> None:
     due(stored)
     now = START + timedelta(minutes=3)
-    sent: list[int] = []
-    at_once([lambda one=one, extra=extra: sent.extend(one.sweep(now + extra)) for extra, one in enumerate_times(four)])
-    assert sorted(sent) == [0, 1, 2]
-    assert {stored.show(record).due_at for record in range(3)} <= {
-        now + extra + rules.GRACE for extra, _ in enumerate_times(four)
-    }
-
-
-def enumerate_times(worlds: list[Stored]) -> list[tuple[timedelta, Stored]]:
-    """No two workers read the same time."""
-    return [(timedelta(microseconds=place), one) for place, one in enumerate(worlds)]
+    sent = at_once(four, lambda world, extra: world.sweep(now + extra))
+    assert sorted(one for each in sent for one in each) == [0, 1, 2]
+    for record in range(3):
+        due_at = stored.show(record).due_at
+        assert due_at is not None
+        assert timedelta() <= due_at - now - rules.GRACE < timedelta(seconds=1)
 
 
 def test_writers_at_once_are_one(stored: Stored, four: list[Stored]) -> None:
     due(stored)
     now = START + timedelta(minutes=3)
     stored.sweep(now)
-    begun: list[Marks | None] = []
-    at_once(
-        [
-            lambda one=one, extra=extra: begun.append(one.begin(0, now + LIFE + extra, now + extra))
-            for extra, one in enumerate_times(four)
-        ]
-    )
+    begun = at_once(four, lambda world, extra: world.begin(0, now + LIFE + extra, now + extra))
     assert len([one for one in begun if one]) == 1
 
 

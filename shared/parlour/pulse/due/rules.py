@@ -116,7 +116,8 @@ def back_off(failures: int) -> timedelta:
     """How long to wait after so many tries in a row that gave nothing: 1 minute, 2, 4 ... 6 hours; then a day."""
     if failures >= GIVEN_UP:
         return timedelta(days=1)
-    return min(_SHORTEST_WAIT * 2 ** max(failures - 1, 0), _LONGEST_WAIT)
+    doublings = max(failures - 1, 0)
+    return min(_SHORTEST_WAIT * (1 << doublings), _LONGEST_WAIT)
 
 
 def room_again(budget: Budget, now: datetime) -> datetime:

@@ -1,0 +1,114 @@
+"""The sweep of Pulses, whole: a schedule and wake-ups through the real handler to the queue of the writers."""
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from local.database import Cluster
+from parlour.bootstrap import clients, pulse_sweep
+from parlour.infra import work_due
+from parlour.infra.ids import uuid7
+from parlour.infra.settings import PulseSweepSettings
+from parlour.knowledge.records import entities, stale
+from parlour.knowledge.records.entities import NewEntity
+from tests.desk import Desk
+from tests.functions.deployed import CONTEXT, Handler, batch, failed, give, load_handler, store_database_secret
+
+EVENTS = Path(__file__).parents[2] / "events"
+
+
+@pytest.fixture
+def handler(cluster: Cluster, desk: Desk, database_name: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Handler]:
+    del desk
+    with mock_aws():
+        monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
+        secret = store_database_secret(cluster, database_name)
+        give(PulseSweepSettings, monkeypatch, database_secret=secret, database_idle="true")
+        _forget()
+        yield load_handler("pulse_sweep")
+        _forget()
+
+
+def _forget() -> None:
+    for one in (pulse_sweep.build_sweep, pulse_sweep.build_wakeup, pulse_sweep._sweeper, clients.build_hasten):
+        one.cache_clear()
+
+
+def an_event(name: str) -> dict[str, Any]:
+    event: dict[str, Any] = json.loads((EVENTS / f"{name}.json").read_text("utf-8"))
+    return event
+
+
+def on_queue(name: str) -> list[Any]:
+    sqs = boto3.client("sqs")
+    url = sqs.get_queue_url(QueueName=name)["QueueUrl"]
+    return [json.loads(one["Body"]) for one in sqs.receive_message(QueueUrl=url).get("Messages", [])]
+
+
+def later(name: str) -> str:
+    """How many messages wait for their time."""
+    sqs = boto3.client("sqs")
+    url = sqs.get_queue_url(QueueName=name)["QueueUrl"]
+    held = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["ApproximateNumberOfMessagesDelayed"])
+    return held["Attributes"]["ApproximateNumberOfMessagesDelayed"]
+
+
+@pytest.fixture
+def plan(desk: Desk) -> UUID:
+    """The only record whose Pulse is due; it was made long ago, by the real clock."""
+    desk.rows("DELETE FROM work_due WHERE kind = 'pulse' RETURNING 1")
+    with desk.database.transaction(desk.admin) as tx:
+        return entities.create(desk.admin, tx, NewEntity("plan", "Shoring"), desk.clock(), uuid7).id
+
+
+def test_the_schedule_sends_what_is_due_once(handler: Handler, desk: Desk, plan: UUID) -> None:
+    assert handler(an_event("pulse_sweep_schedule"), CONTEXT) == {"sent": 1, "waiting": 0, "settled": 0, "left": False}
+    assert handler(an_event("pulse_sweep_schedule"), CONTEXT)["sent"] == 0
+    assert on_queue("pulse") == [{"tenant_id": str(desk.tenant_id), "entity_id": str(plan)}]
+
+
+def test_a_wake_up_does_so_for_its_tenant_and_has_the_next_one_looked_at_in_its_time(
+    handler: Handler, desk: Desk, plan: UUID
+) -> None:
+    soon = datetime.now(UTC) + timedelta(minutes=2)
+    with desk.database.transaction(desk.admin) as tx:
+        other = entities.create(desk.admin, tx, NewEntity("plan", "Lifts"), desk.clock(), uuid7).id
+        work_due.mark(tx, "pulse", other, soon)
+    assert failed(handler(batch({"tenant_id": str(desk.tenant_id)}), CONTEXT)) == []
+    assert [one["entity_id"] for one in on_queue("pulse")] == [str(plan)]
+    assert later("pulse_wakeups") == "1"
+
+
+def test_a_wake_up_with_nothing_to_do_soon_is_the_last(handler: Handler, desk: Desk, plan: UUID) -> None:
+    tomorrow = datetime.now(UTC) + timedelta(hours=20)
+    desk.database.run(desk.tenant_id, lambda tx: work_due.mark(tx, "pulse", plan, tomorrow))
+    assert failed(handler(batch({"tenant_id": str(desk.tenant_id)}), CONTEXT)) == []
+    assert (on_queue("pulse"), later("pulse_wakeups")) == ([], "0")
+
+
+def test_a_wake_up_for_a_tenant_that_is_not_there_and_nonsense_harm_nobody(
+    handler: Handler, desk: Desk, plan: UUID
+) -> None:
+    assert failed(handler(an_event("pulse_sweep_wakeup"), CONTEXT)) == []
+    event = batch({"tenant_id": "x"}, {"tenant_id": str(desk.tenant_id)})
+    for record in event["Records"]:
+        del record["attributes"]["MessageGroupId"]
+    assert failed(handler(event, CONTEXT)) == ["id-0"]
+    assert len(on_queue("pulse")) == 1
+
+
+def test_who_asks_for_a_refresh_is_served_by_the_next_sweep_should_the_message_get_lost(
+    handler: Handler, desk: Desk, plan: UUID
+) -> None:
+    tomorrow = datetime.now(UTC) + timedelta(hours=20)
+    with desk.database.transaction(desk.admin) as tx:
+        work_due.mark(tx, "pulse", plan, tomorrow)
+        stale.ask(tx, plan, desk.clock())
+    assert handler(an_event("pulse_sweep_schedule"), CONTEXT)["sent"] == 1
