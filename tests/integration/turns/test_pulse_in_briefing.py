@@ -1,6 +1,7 @@
 """A conversation about a record begins with its Pulse, without the Pulse's own numbers, and with what came since."""
 
 import re
+from datetime import timedelta
 from uuid import UUID
 
 from parlour.infra.ids import uuid7
@@ -47,7 +48,7 @@ def test_it_begins_with_the_pulse_and_its_sources_by_name(desk: Desk) -> None:
 
 def test_what_came_since_stands_beside_it(desk: Desk) -> None:
     write(desk)
-    desk.clock.passes(minutes=1)
+    desk.clock.now += timedelta(minutes=1)
     change(desk, "NRS", forecast_completion="2026-09-25")
     ask(desk, "project/NRS")
     since = "\n".join(system(desk)).split("# Changed since the Pulse")[1].split("\n# ")[0]

@@ -1,0 +1,184 @@
+"""The example's project, end to end: a property changes, a report comes in, a task is closed; one new text tells of all
+three and cites the page, and whoever looks in between reads the old one and what came since."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import timedelta
+from decimal import Decimal
+from uuid import UUID
+
+import pytest
+
+from bench.pulse_day import Clerk
+from parlour.infra.ids import uuid7
+from parlour.infra.jsonable import JsonObject, canonical
+from parlour.knowledge.records import entities
+from parlour.knowledge.records.entities import Patch
+from parlour.models.request import Completed, ModelRequest, Part, Usage
+from parlour.principal import INTERNAL, RESTRICTED, Principal
+from parlour.pulse.due.sweep import Sweeper, sweep
+from parlour.pulse.pulse import Order
+from parlour.pulse.reading import history, numbers, read
+from parlour.pulse.reading.read import Seen
+from parlour.pulse.writing import writer
+from parlour.pulse.writing.draft import Services
+from tests import papers
+from tests.desk import Desk
+from tests.integration.knowledge.file_desk import FileDesk
+
+CAP = Decimal(100)
+REPORT = [[("Site report", 20), ("Weather dry.", 11)], [("The footing moved overnight: gauge CG-2 reads 0.61 mm.", 11)]]
+NEWS = ("moved overnight", "2026-09-25", "state: done (was in progress)")
+
+
+@dataclass
+class Office:
+    """The example's project, and everything between a change and its Pulse."""
+
+    desk: Desk
+    model: Clerk = field(default_factory=Clerk)
+    orders: list[Order] = field(default_factory=list)
+
+    def send(self, body: JsonObject, _seconds: float, /) -> None:
+        self.orders.append(Order.from_json(body))
+
+    def passes(self, **time: float) -> None:
+        self.desk.clock.now += timedelta(**time)
+
+    def change(self, handle: str, **properties: str) -> None:
+        desk = self.desk
+        with desk.database.transaction(desk.admin) as tx:
+            entities.change(desk.admin, tx, handle, Patch(properties={**properties}), None, desk.clock(), uuid7)
+
+    def sweep(self) -> list[Order]:
+        """What the sweep sends, of the project."""
+        desk = self.desk
+        sweep(Sweeper(desk.database, self, CAP, CAP, desk.clock), lambda: 600.0)
+        sent, self.orders = self.orders, []
+        return [one for one in sent if one.entity_id == self.project]
+
+    def write(self, order: Order) -> None:
+        writer.run(self.services, order, lambda: 600.0)
+
+    def look(self, clearance: int = RESTRICTED) -> Seen:
+        desk = self.desk
+        reader = Principal(desk.tenant_id, "member", uuid7(desk.clock()), frozenset({"viewer"}), clearance)
+        with desk.database.transaction(reader) as tx:
+            return read.read(reader, tx, "project/NRS", desk.clock())
+
+    @property
+    def project(self) -> UUID:
+        ((found,),) = self.desk.rows("SELECT id FROM entities WHERE key = 'NRS'")
+        assert isinstance(found, UUID)
+        return found
+
+    @property
+    def services(self) -> Services:
+        desk = self.desk
+        return Services(
+            desk.database, lambda: {"anthropic": self.model}, CAP, CAP, timedelta(hours=24), lambda _: None,
+            desk.clock, uuid7, lambda _: None, lambda low, _: low,
+        )  # fmt: skip
+
+
+class Quoting(Clerk):
+    """Quotes the first words of everything that it is given, and says of all of it that it is from the first."""
+
+    lies = False
+
+    def stream(self, request: ModelRequest, /, *, seconds_left: float) -> Iterator[Part]:
+        self.calls += 1
+        told = "\n".join(str(block.get("text", "")) for block in request.system)
+        found = [part.split("] ", 1) for part in told.split("\n\n[")[1:]]
+        quoted = [(int(number), " ".join(text.split())[:400]) for number, text in found if number.isdigit()]
+        if self.lies:
+            quoted = [(quoted[0][0], re.sub(r"\d", "", text)) for _, text in quoted]
+        quoted.sort(key=lambda one: not any(word in one[1] for word in NEWS))
+        answer = canonical({"statements": [{"text": text, "sources": [number]} for number, text in quoted]})
+        yield Completed(({"type": "text", "text": answer},), "end_turn", Usage(4_000, 600))
+
+
+@pytest.fixture
+def office(desk: Desk) -> Office:
+    """The project with a Pulse that tells of everything."""
+    made = Office(desk, Quoting())
+    made.passes(minutes=5)
+    [order] = made.sweep()
+    made.write(order)
+    assert made.look().pulse
+    return made
+
+
+def report(office: Office, **more: int) -> None:
+    room = FileDesk(office.desk.database, office.desk.admin, office.desk.clock)
+    room.upload("site-report-20.pdf", papers.pdf(REPORT), "project/NRS", **more)
+    room.work()
+
+
+def test_three_changes_make_one_text_that_tells_of_all_and_cites_the_page(office: Office) -> None:
+    first, calls = office.look(), office.model.calls
+    office.passes(minutes=10)
+    office.change("project/NRS", forecast_completion="2026-09-25")
+    office.passes(seconds=5)
+    report(office)
+    office.passes(seconds=5)
+    office.change("task/T-112", state="done")
+
+    between = office.look()
+    assert between.pulse == first.pulse
+    assert between.since == (
+        "Since then: 1 change of it (completion as forecast: 2026-09-25 (was 2026-09-11));"
+        " 1 change of what belongs to it (Read crack gauge CG-2 at C4 every working day: state: done (was in progress));"
+        " 1 new file (site-report-20.pdf)."
+    )
+    assert office.sweep() == []
+
+    office.passes(seconds=30)
+    [order] = office.sweep()
+    office.write(order)
+    after = office.look()
+    assert after.pulse
+    assert after.since == ""
+    for word in (*NEWS, "0.61 mm"):
+        assert word in after.pulse.markdown
+    [cited] = [one for one in after.pulse.citations if "site-report-20.pdf" in one.title and "page" in one.locator]
+    assert cited.locator.endswith("page 2")
+    with office.desk.database.transaction(office.desk.admin) as tx:
+        versions = history.history(office.desk.admin, tx, "project/NRS")["versions"]
+        total = numbers.numbers(office.desk.admin, tx, 1, CAP, office.desk.clock())["total"]
+    assert isinstance(total, dict)
+    assert isinstance(versions, list)
+    for cause in ("changed", "file_ingested", "child_changed"):
+        assert f"'{cause}'" in str(versions[0])
+    assert office.model.calls - calls == len(levels(office))
+    assert int(str(total["coalesced"])) >= 2
+
+
+def levels(office: Office) -> list[int]:
+    found = office.desk.rows(f"SELECT level FROM pulses WHERE entity_id = '{office.project}' ORDER BY level")
+    return [int(str(level)) for (level,) in found]
+
+
+def test_of_a_restricted_file_nobody_below_hears_although_the_model_names_other_sources(office: Office) -> None:
+    assert isinstance(office.model, Quoting)
+    office.model.lies = True
+    office.passes(minutes=10)
+    before = office.look(INTERNAL)
+    report(office, classification=RESTRICTED)
+    low, high = office.look(INTERNAL), office.look()
+    assert (low.stale_since, low.since, low.pulse) == (None, "", before.pulse)
+    assert "site-report-20.pdf" in high.since
+    office.passes(minutes=1)
+    for order in office.sweep():
+        office.write(order)
+    low, high = office.look(INTERNAL), office.look()
+    assert high.pulse
+    assert low.pulse
+    assert high.pulse.level == RESTRICTED
+    assert "moved overnight" in high.pulse.markdown
+    with office.desk.database.transaction(office.desk.admin) as tx:
+        reader = Principal(office.desk.tenant_id, "member", uuid7(office.desk.clock()), frozenset({"viewer"}), INTERNAL)
+        told = [low.to_json(), history.history(reader, tx, "project/NRS"), history.diff(reader, tx, "project/NRS")]
+    assert "moved overnight" not in str(told)
+    assert "site-report-20" not in str(told)
