@@ -2,6 +2,7 @@
 
 from tests.integration.api.conftest import client, clock, logged, queue, queues
 from tests.integration.knowledge.conftest import library
+from tests.integration.pulse.site import site
 from tests.integration.pulse.works import works
 
-__all__ = ["client", "clock", "library", "logged", "queue", "queues", "works"]
+__all__ = ["client", "clock", "library", "logged", "queue", "queues", "site", "works"]

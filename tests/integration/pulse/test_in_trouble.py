@@ -1,0 +1,173 @@
+"""Whatever goes wrong with a model, the Pulse stays as it is, the reason is written down, and the next try waits."""
+
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+
+from parlour.infra.errors import DatabaseUnavailable, ProviderRejected, ProviderUnavailable
+from parlour.infra.postgres import Database
+from parlour.models.offline import OfflineModel
+from parlour.pulse.due.rules import GIVEN_UP
+from parlour.pulse.pulse import Order
+from parlour.pulse.writing import writer
+from tests.integration.pulse.author import Writing, answer
+from tests.integration.pulse.site import Site
+
+DOWN, NO = ProviderUnavailable("timed out"), ProviderRejected("400")
+
+
+def changed(site: Site) -> str:
+    """A Pulse that was written, and a change since; what it says."""
+    site.refresh()
+    site.change("site/harbour", place="the west quay")
+    said: str = site.pulse()
+    return said
+
+
+@pytest.mark.parametrize(
+    ("writings", "problem"),
+    [
+        ([DOWN, DOWN], "provider_unavailable"),
+        ([NO], "provider_rejected"),
+        (["I cannot do that."], "bad_json"),
+        ([answer(("It sank.", [999]))], "nothing_left"),
+        ([answer(("It cost 31,337.", [1]))], "nothing_left"),
+        ([answer()], "nothing_left"),
+    ],
+)
+def test_the_old_text_stays_and_says_why(site: Site, writings: list[Writing], problem: str) -> None:
+    said = changed(site)
+    site.author.script = [*writings]
+    site.sweep()
+    site.write()
+    assert site.pulse() == said
+    assert (site.state("problem"), site.state("failures"), site.state("waiting_for")) == (problem, 1, "backoff")
+    assert list(site.unreflected().causes) == ["changed"]
+    assert site.day("failed") == 1
+    outcomes = site.desk.rows("SELECT outcome, version FROM pulse_ledgers ORDER BY at")
+    assert outcomes == [("written", 1), (problem, None)]
+
+
+def test_a_refusal_is_one_whatever_it_says(site: Site) -> None:
+    said = changed(site)
+    site.author.stop_reason = "refusal"
+    site.sweep()
+    site.write()
+    assert site.pulse() == said
+    assert site.state("problem") == "refused"
+
+
+def test_tries_wait_longer_each_time_until_one_holds(site: Site) -> None:
+    changed(site)
+    waits = []
+    for _ in range(4):
+        site.author.script = ["no JSON"]
+        site.sweep(24 * 3600)
+        assert site.write() == 1
+        waits.append(round((site.due_at() - site.desk.clock.now).total_seconds() / 60))
+    assert waits == [1, 2, 4, 8]
+    assert site.sweep(60).sent == 0
+    site.sweep(8 * 60)
+    site.write()
+    assert "the west quay" in site.pulse()
+    assert (site.state("problem"), site.state("failures"), site.state("waiting_for")) == (None, 0, None)
+
+
+def test_after_so_many_tries_people_are_told(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    changed(site)
+    for _ in range(GIVEN_UP):
+        site.author.script = ["no JSON"]
+        site.sweep(24 * 3600)
+        site.write()
+    assert site.state("dead_at") is not None
+    assert "PulseGivenUp" in capsys.readouterr().out
+
+
+def test_the_first_pulse_that_fails_leaves_none(site: Site) -> None:
+    site.author.script = ["no JSON"]
+    site.sweep()
+    site.write()
+    assert site.pulse() is None
+    assert site.state("problem") == "bad_json"
+
+
+def test_without_a_model_of_the_agents_it_waits_for_one(site: Site) -> None:
+    site.models = {"offline": OfflineModel(), "bedrock": site.author}
+    site.sweep()
+    site.write()
+    assert site.author.requests == []
+    assert site.state("problem") == "misconfigured"
+
+
+def test_what_has_no_room_in_the_budget_waits_for_the_next_day_and_says_so(site: Site) -> None:
+    site.sweep()
+    site.pulse_cap = Decimal("0.0001")
+    site.write()
+    assert site.author.requests == []
+    assert (site.state("waiting_for"), site.state("failures")) == ("budget", 0)
+    tomorrow = (site.desk.clock.now + timedelta(days=1)).replace(hour=0, minute=0, second=0, microsecond=0)
+    assert site.due_at() == tomorrow
+    assert site.desk.rows("SELECT count(*) FROM spend_reservations") == [(0,)]
+    site.pulse_cap = Decimal(5)
+    site.sweep(24 * 3600)
+    site.write()
+    assert site.pulse() is not None
+    assert site.state("waiting_for") is None
+
+
+def test_the_tenants_cap_holds_for_pulses_too(site: Site) -> None:
+    site.sweep()
+    site.desk.rows("UPDATE tenants SET daily_cap_usd = 0.0001 RETURNING 1")
+    site.write()
+    assert site.author.requests == []
+    assert site.state("waiting_for") == "budget"
+
+
+class Forgetful(Database):
+    """A database whose answers to some commits get lost: what was to be done is done, and told to have failed."""
+
+    lost = 0
+
+    def __init__(self, real: Database) -> None:
+        super().__init__(real._connect)
+
+    def run(self, principal, work, /):  # type: ignore[no-untyped-def]
+        found = super().run(principal, work)
+        if Forgetful.lost:
+            Forgetful.lost -= 1
+            return super().run(principal, work)
+        return found
+
+
+def test_a_commit_whose_answer_was_lost_is_as_if_made_once(site: Site) -> None:
+    site.desk.database = Forgetful(site.desk.database)
+    Forgetful.lost = 1_000
+    site.refresh()
+    Forgetful.lost = 0
+    assert len(site.author.requests) == 1
+    assert (site.pulse("version"), site.day("regenerated")) == (1, 1)
+    assert site.day("cost_usd") == site.pulse("cost_usd")
+    assert site.desk.rows("SELECT count(*) FROM pulse_ledgers") == [(1,)]
+    assert site.unreflected().since is None
+
+
+def test_a_database_that_goes_away_in_the_middle_leaves_it_to_the_next_delivery(site: Site) -> None:
+    site.sweep()
+    (order,) = {Order.from_json(body) for body, _ in site.orders.sent if body["entity_id"] == str(site.id)}
+    real = site.desk.database.run
+    tries = iter([DatabaseUnavailable()])
+
+    def away() -> None:
+        def run(principal, work, /):  # type: ignore[no-untyped-def]
+            site.desk.database.run = real  # type: ignore[method-assign]
+            raise next(tries)
+
+        site.desk.database.run = run  # type: ignore[method-assign]
+
+    site.author.during = away
+    with pytest.raises(DatabaseUnavailable):
+        writer.run(site.services(), order, lambda: 300.0)
+    site.author.during = lambda: None
+    writer.run(site.services(), order, lambda: 300.0)
+    assert site.pulse("version") == 1
