@@ -129,7 +129,8 @@ def test_three_changes_make_one_text_that_tells_of_all_and_cites_the_page(office
     assert between.pulse == first.pulse
     assert between.since == (
         "Since then: 1 change of it (completion as forecast: 2026-09-25 (was 2026-09-11));"
-        " 1 change of what belongs to it (Read crack gauge CG-2 at C4 every working day: state: done (was in progress));"
+        " 1 change of what belongs to it"
+        " (Read crack gauge CG-2 at C4 every working day: state: done (was in progress));"
         " 1 new file (site-report-20.pdf)."
     )
     assert office.sweep() == []
@@ -167,7 +168,7 @@ def test_of_a_restricted_file_nobody_below_hears_although_the_model_names_other_
     before = office.look(INTERNAL)
     report(office, classification=RESTRICTED)
     low, high = office.look(INTERNAL), office.look()
-    assert (low.stale_since, low.since, low.pulse) == (None, "", before.pulse)
+    assert (low.stale_since, low.since, low.pulse, low.due_at) == (None, "", before.pulse, None)
     assert "site-report-20.pdf" in high.since
     office.passes(minutes=1)
     for order in office.sweep():

@@ -1,9 +1,10 @@
 """A record's Pulse as its reader may see it: what it says, what came since, what it waits for. No model is asked."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
+from typing import Any
 from uuid import UUID
 
 from parlour.infra.errors import NotFound
@@ -17,6 +18,11 @@ from parlour.pulse.pulse import Citation, Pulse, Statement
 from parlour.pulse.reading import store
 from parlour.pulse.reading.store import SeenRow
 from parlour.pulse.since import Change, Mark
+
+_NOTHING_WAITS: dict[str, Any] = {
+    "due_at": None, "waiting_for": None, "problem": None, "problem_at": None, "failures": 0, "dead": False,
+}  # fmt: skip
+"""What somebody hears who may know of no change that a text is to tell of: also when it would be, would betray one."""
 
 _EVER = datetime(1970, 1, 1, tzinfo=UTC)
 _FILE = "files/"
@@ -95,11 +101,11 @@ def seen(principal: Principal, tx: Transaction, entity_id: UUID) -> Seen | None:
     pulse = _pulse(row) if row.pulse else None
     changes = _changes(tx, row, pulse, principal.clearance) if row.stale_since else []
     marks = _marks(row, changes, principal.clearance)
-    return Seen(
-        row.id, row.handle, row.name, pulse, row.withheld, tuple(marks), tuple(changes), row.due_at,
-        row.waiting_for if marks else None, row.problem, row.problem_at if row.problem else None, row.failures,
-        row.dead_at is not None,
+    found = Seen(
+        row.id, row.handle, row.name, pulse, row.withheld, tuple(marks), tuple(changes), row.due_at, row.waiting_for,
+        row.problem, row.problem_at if row.problem else None, row.failures, row.dead_at is not None,
     )  # fmt: skip
+    return found if marks or row.withheld else replace(found, **_NOTHING_WAITS)
 
 
 def note(tx: Transaction, entity_id: UUID, now: datetime) -> None:
