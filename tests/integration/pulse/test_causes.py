@@ -122,6 +122,14 @@ def test_a_conversation_that_is_over_is_no_news(desk: RecordDesk) -> None:
     assert causes(desk, talk) == ["changed"]
 
 
+def test_another_level_makes_a_pulse_stale_whichever_properties_are_tracked(desk: RecordDesk) -> None:
+    desk.define("permit", {"state": {"type": "text"}}, pulse="auto", tracked_properties=["state"])
+    permit = desk.create(NewEntity("permit", "River bank"))
+    settled(desk)
+    desk.change(permit.id, Patch(classification=2))
+    assert causes(desk, permit) == ["changed"]
+
+
 def test_one_that_was_closed_while_it_was_due_is_not_written(desk: RecordDesk) -> None:
     talk = desk.create(NewEntity("conversation", "Site meeting", properties={"state": "open"}))
     with desk.transaction() as tx:

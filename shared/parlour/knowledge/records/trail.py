@@ -39,7 +39,7 @@ class Step:
     def matters(self) -> bool:
         """Whether its Pulse is stale: when one of the tracked properties changed, or any, when its kind names none."""
         tracked = self.kind.settings.tracked_properties
-        main = {*tracked, "name", "project"}
+        main = {*tracked, "name", "classification", "project"}
         return not tracked or self.before is None or any(one.name in main for one in self.found)
 
     @property
