@@ -64,6 +64,14 @@ def mark_alone(tx: Transaction, ids: Sequence[UUID], cause: Cause, now: datetime
     _mark(tx, ids, cause, None, now)
 
 
+def mark_once(tx: Transaction, record_id: UUID, cause: Cause, now: datetime) -> None:
+    """The record's Pulses turned out not to hold, unless that is known already: what they were written from may have
+    changed without a word to the record, as when a distant one is closed."""
+    row = store.marks(tx, record_id)
+    if row and row.stale_since is None:
+        mark_alone(tx, [record_id], cause, now)
+
+
 def ask(tx: Transaction, record_id: UUID, now: datetime) -> None:
     """Somebody wants the record's Pulses written now: they wait neither for their window nor for anything else."""
     mark_alone(tx, [record_id], "manual", now)

@@ -1,7 +1,7 @@
 """A record's Pulse as its reader may see it: what it says, what came since, what it waits for. No model is asked."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
@@ -10,7 +10,7 @@ from uuid import UUID
 from parlour.infra.errors import NotFound
 from parlour.infra.jsonable import Json, JsonObject
 from parlour.infra.postgres import Transaction
-from parlour.knowledge.records import entities
+from parlour.knowledge.records import entities, stale
 from parlour.knowledge.records.record import Ref
 from parlour.principal import RESTRICTED, Principal
 from parlour.pulse import since
@@ -39,6 +39,7 @@ class Seen:
     due_at      when somebody looks at it again; None when nobody is to.
     problem     the code of why the last writing came to nothing; None when it did not. `failures` of them in a row;
                 dead: nobody tries any more until it is asked for, or the record changes.
+    links       the console's addresses of what it cites, by `table/id`; only for who reads it.
     """
 
     entity_id: UUID
@@ -54,6 +55,7 @@ class Seen:
     problem_at: datetime | None
     failures: int
     dead: bool
+    links: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def stale_since(self) -> datetime | None:
@@ -69,7 +71,7 @@ class Seen:
         """As the API tells it."""
         causes: list[Json] = [{"cause": one.cause, "since": one.since.isoformat()} for one in self.marks]
         return {
-            "record": self.handle, "name": self.name, "pulse": _told(self.pulse) if self.pulse else None,
+            "record": self.handle, "name": self.name, "pulse": _told(self.pulse, self.links) if self.pulse else None,
             "withheld": self.withheld, "stale_since": _iso(self.stale_since), "causes": causes, "since": self.since,
             "changes": since.counts(self.changes) if self.marks else {}, "due_at": _iso(self.due_at),
             "waiting_for": self.waiting_for, "problem": self.problem, "problem_at": _iso(self.problem_at),
@@ -90,7 +92,9 @@ def read(principal: Principal, tx: Transaction, ref: Ref, now: datetime, *, look
         raise NotFound(f"{entity.handle} has no Pulse: its kind does not say `pulse: auto`")
     if looked:
         note(tx, entity.id, now)
-    return found
+    if found.withheld:
+        stale.mark_once(tx, entity.id, "changed", now)
+    return replace(found, links=links(principal, tx, found.pulse.citations)) if found.pulse else found
 
 
 def seen(principal: Principal, tx: Transaction, entity_id: UUID) -> Seen | None:
@@ -106,6 +110,13 @@ def seen(principal: Principal, tx: Transaction, entity_id: UUID) -> Seen | None:
         row.problem, row.problem_at if row.problem else None, row.failures, row.dead_at is not None,
     )  # fmt: skip
     return found if marks or row.withheld else replace(found, **_NOTHING_WAITS)
+
+
+def links(principal: Principal, tx: Transaction, citations: Sequence[Citation]) -> dict[str, str]:
+    """The console's addresses of what is cited, by `table/id`; what is gone has none."""
+    rows = [one.row for one in citations if one.table]
+    places = store.places(tx, rows, principal.clearance) if rows else []
+    return {one.row: one.link for one in places if one.link}
 
 
 def note(tx: Transaction, entity_id: UUID, now: datetime) -> None:
@@ -144,11 +155,12 @@ def _objects(value: Json) -> list[JsonObject]:
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
-def _told(pulse: Pulse) -> JsonObject:
+def _told(pulse: Pulse, links: Mapping[str, str]) -> JsonObject:
     return {
         "level": pulse.level, "version": pulse.version, "markdown": pulse.markdown,
         "statements": [one.to_json() for one in pulse.statements],
-        "citations": [one.to_json() for one in pulse.citations], "generated_at": _iso(pulse.generated_at),
+        "citations": [{**one.to_json(), "link": links.get(one.row)} for one in pulse.citations],
+        "generated_at": _iso(pulse.generated_at),
         "read_at": _iso(pulse.read_at), "checked_at": _iso(pulse.checked_at), "model": pulse.model,
         "cost_usd": f"{pulse.cost_usd:f}", "fingerprint": pulse.fingerprint,
     }  # fmt: skip
