@@ -76,6 +76,11 @@ class Citation:
     id: str
     level: int
 
+    @property
+    def row(self) -> str:
+        """`table/id`."""
+        return f"{self.table}/{self.id}"
+
     def to_json(self) -> JsonObject:
         """As it is kept."""
         return {

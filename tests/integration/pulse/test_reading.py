@@ -32,6 +32,7 @@ def test_it_is_written_when_asked_for_and_read_with_its_sources(works: Works, cl
     assert "River station" in pulse["markdown"]
     numbers = {number for statement in pulse["statements"] for number in statement["sources"]}
     assert {one["number"] for one in pulse["citations"]} == numbers
+    assert "#/records/project/NRS" in [one["link"] for one in pulse["citations"]]
     record = client.get("/v1/entities/project/NRS", headers=works.all).json()["id"]
     by_id = client.get(f"/v1/entities/{record}/pulse", headers=works.all).json()
     assert by_id == works.get()

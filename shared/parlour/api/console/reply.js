@@ -86,10 +86,10 @@ function marker(number) {
   return h("span", { class: "cite" }, String(number));
 }
 
-/** A citation in a list of sources. */
-export function source({ number, title, locator }) {
+/** A citation in a list of sources; `link`, if any, leads to where it stands in this page. */
+export function source({ number, title, locator, link }) {
   return h("li", { class: "source", data: { number } }, h("span", { class: "number" }, String(number)),
-    h("span", {}, h("span", { class: "title" }, title), locator ? h("span", { class: "locator" }, ` · ${locator}`) : null));
+    h("span", {}, link ? h("a", { class: "title", href: link }, title) : h("span", { class: "title" }, title), locator ? h("span", { class: "locator" }, ` · ${locator}`) : null));
 }
 
 export function clock(at) {

@@ -10,8 +10,8 @@ from parlour.infra.postgres import Transaction
 from parlour.knowledge.records import entities, registry, stale
 from parlour.knowledge.records.record import Ref
 from parlour.principal import Principal
-from parlour.pulse.pulse import LONGEST_QUESTION, Order
-from parlour.pulse.reading import store
+from parlour.pulse.pulse import LONGEST_QUESTION, Citation, Order
+from parlour.pulse.reading import read, store
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +51,11 @@ def answer(principal: Principal, tx: Transaction, ref: Ref, question_id: UUID) -
     row = store.answer(tx, entity.id, question_id, by=principal.name, clearance=principal.clearance)
     if row is None:
         raise NotFound("there is no such question of yours")
+    cited = list(map(Citation.from_json, row.citations))
+    links = read.links(principal, tx, cited)
     return {
         "id": str(row.id), "question": row.question, "asked_at": row.asked_at.isoformat(),
         "answered_at": row.answered_at.isoformat() if row.answered_at else None, "markdown": row.markdown,
-        "citations": [*row.citations], "model": row.model, "cost_usd": f"{row.cost_usd:f}", "problem": row.problem,
+        "citations": [{**one.to_json(), "link": links.get(one.row)} for one in cited], "model": row.model, "cost_usd": f"{row.cost_usd:f}", "problem": row.problem,
         "withheld": not row.is_open,
     }  # fmt: skip

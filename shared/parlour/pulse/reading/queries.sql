@@ -174,3 +174,27 @@ SELECT t.pulse_daily_cap_usd AS own_cap,
  CROSS JOIN (SELECT count(*) FILTER (WHERE waiting_for = 'budget') AS over_budget,
                     count(*) FILTER (WHERE waiting_for = 'backoff') AS backing_off,
                     count(*) FILTER (WHERE dead_at IS NOT NULL) AS dead FROM pulse_states) s;
+
+-- name: places
+-- Where rows that are cited stand, as far as a reader may see that: in which record, document or file, and on which page.
+WITH named AS MATERIALIZED (
+    SELECT one AS row, split_part(one, '/', 1) AS place, substr(one, strpos(one, '/') + 1) AS id
+      FROM unnest(%(rows)s::text[]) AS one
+), known AS MATERIALIZED (
+    SELECT row, place, id::uuid AS id FROM named WHERE place IN ('entities', 'documents', 'files', 'context_rows')
+), found AS (
+    SELECT k.row, k.id AS entity_id, NULL::uuid AS document_id, NULL::uuid AS file_id, NULL AS page
+      FROM known k WHERE k.place = 'entities'
+     UNION ALL SELECT k.row, NULL, k.id, NULL, NULL FROM known k WHERE k.place = 'documents'
+     UNION ALL SELECT k.row, f.entity_id, NULL, f.id, NULL FROM known k JOIN files f ON f.id = k.id WHERE k.place = 'files'
+     UNION ALL
+    SELECT k.row, r.entity_id, r.document_id, r.file_id, r.metadata->>'page'
+      FROM known k
+      JOIN context_rows r ON r.id = k.id
+     WHERE k.place = 'context_rows'
+)
+SELECT f.row, t.key AS type, e.key, d.key AS document, f.file_id, f.page
+  FROM found f
+  LEFT JOIN entities e ON e.id = f.entity_id AND e.deleted_at IS NULL AND e.classification <= %(clearance)s
+  LEFT JOIN entity_types t ON t.id = e.type_id
+  LEFT JOIN documents d ON d.id = f.document_id AND d.deleted_at IS NULL AND d.classification <= %(clearance)s;

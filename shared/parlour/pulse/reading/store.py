@@ -12,6 +12,7 @@ from parlour.infra.queries import Queries
 from parlour.knowledge.records.kinds import FINDING
 from parlour.knowledge.records.relations import BETWEEN_EQUALS, SAID_BY_THE_WHOLE
 from parlour.pulse.due.rules import HALF_LIFE
+from parlour.pulse.places import Place
 from parlour.pulse.since import Change
 
 SQL = Queries.beside(__file__)
@@ -130,6 +131,10 @@ def changed_since(
         SQL["changed_since"], Change, id=entity_id, since=since, clearance=clearance, told=list(told), each=each,
         said_by_the_whole=SAID_BY_THE_WHOLE, between_equals=BETWEEN_EQUALS, finding=FINDING,
     )  # fmt: skip
+
+
+def places(tx: Transaction, rows: Sequence[str], clearance: int) -> list[Place]:
+    return tx.all(SQL["places"], Place, rows=list(rows), clearance=clearance)
 
 
 def note_read(tx: Transaction, entity_id: UUID, day: date, now: datetime) -> None:

@@ -1,0 +1,36 @@
+"""The way from a citation to where it stands, in the console. Pure."""
+
+from dataclasses import dataclass
+from urllib.parse import quote, urlencode
+from uuid import UUID
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a row (`table/id`) stands: in a record, a document or a file, as far as its reader may see that."""
+
+    row: str
+    type: str | None
+    key: str | None
+    document: str | None
+    file_id: UUID | None
+    page: str | None
+
+    @property
+    def link(self) -> str | None:
+        """The console's address: of the document's page, of the file's page with its record, or of the record."""
+        if self.document:
+            return _at(f"#/records/document/{_safe(self.document)}", page=self.page)
+        if self.type and self.key:
+            where = {"file": str(self.file_id), "page": self.page} if self.file_id else {}
+            return _at(f"#/records/{_safe(self.type)}/{_safe(self.key)}", **where)
+        return _at(f"#/files/{self.file_id}", page=self.page) if self.file_id else None
+
+
+def _safe(part: str) -> str:
+    return quote(part, safe="")
+
+
+def _at(address: str, **where: str | None) -> str:
+    given = {name: value for name, value in where.items() if value}
+    return f"{address}?{urlencode(given)}" if given else address
