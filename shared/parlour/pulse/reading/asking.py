@@ -5,7 +5,7 @@ from datetime import datetime
 from uuid import UUID
 
 from parlour.infra.errors import InvalidRequest, NotFound
-from parlour.infra.jsonable import JsonObject
+from parlour.infra.jsonable import Json, JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.knowledge.records import entities, registry, stale
 from parlour.knowledge.records.record import Ref
@@ -53,9 +53,10 @@ def answer(principal: Principal, tx: Transaction, ref: Ref, question_id: UUID) -
         raise NotFound("there is no such question of yours")
     cited = list(map(Citation.from_json, row.citations))
     links = read.links(principal, tx, cited)
+    told: list[Json] = [{**one.to_json(), "link": links.get(one.row)} for one in cited]
     return {
         "id": str(row.id), "question": row.question, "asked_at": row.asked_at.isoformat(),
         "answered_at": row.answered_at.isoformat() if row.answered_at else None, "markdown": row.markdown,
-        "citations": [{**one.to_json(), "link": links.get(one.row)} for one in cited], "model": row.model, "cost_usd": f"{row.cost_usd:f}", "problem": row.problem,
+        "citations": told, "model": row.model, "cost_usd": f"{row.cost_usd:f}", "problem": row.problem,
         "withheld": not row.is_open,
     }  # fmt: skip
