@@ -123,6 +123,21 @@ def test_what_changes_while_it_is_written_stays_to_be_told_of(site: Site) -> Non
     assert site.unreflected().since is None
 
 
+def test_who_wants_it_written_while_it_is_written_waits_for_no_window(site: Site) -> None:
+    def meanwhile() -> None:
+        site.author.during = lambda: None
+        site.change("site/harbour", place="the east quay")
+        site.refresh()
+
+    site.author.during = meanwhile
+    site.refresh()
+    assert len(site.author.requests) == 1
+    assert site.due_at() <= site.now
+    assert site.sweep(1).sent >= 1
+    site.write()
+    assert "the east quay" in site.pulse()
+
+
 def test_two_writers_at_once_and_one_after_change_nothing(site: Site) -> None:
     site.change("site/harbour", place="the west quay")
     site.sweep()

@@ -192,6 +192,7 @@ class _Work:
                 tx, self.record_id, found.seen, found.at, window=window, age=services.age, held_until=self.until,
                 cost_usd=cost, now=now,
             )  # fmt: skip
+            self._hurry(tx, now)
             return True
 
         if services.database.run(self.principal, keep):
@@ -229,6 +230,12 @@ class _Work:
     def _is_ours(self, tx: Transaction) -> bool:
         """Whether nobody else took it over, and it was not kept already by a commit whose answer was lost."""
         return ending.is_ours(tx, self.record_id, self.until)
+
+    def _hurry(self, tx: Transaction, now: datetime) -> None:
+        """Who wanted them written while they were being written waits for no window either."""
+        left = stale.unreflected(tx, self.record_id)
+        if left is not None and "manual" in left.causes:
+            work_due.mark(tx, ending.KIND, self.record_id, now)
 
     def _new_ids(self, result: _Result, now: datetime) -> list[UUID]:
         return [self.services.new_id(now) for _ in result.asked]
