@@ -47,7 +47,7 @@ OF_WHAT_IS_BURIED = {"files.hold_record_of"}
 ASKS_FOR_ONES_OWN = {
     "index.hold_tenant", "packs.lock_tenant", "packs.configuration", "tenancy.tenant", "tenancy.own_routes",
     "tenancy.acts", "tenancy.versions", "models.spend_today", "models.own_cap",
-    "models.spent_by_day", "due.pulse_budget", "due.own_pulse_cap", "records.join_writers",
+    "models.spent_by_day", "due.pulse_budget", "due.own_pulse_cap", "reading.standing", "records.join_writers",
     "files.routing", "index.tenant_space",
 }  # fmt: skip
 """Reads without a parameter that names a row: a neighbour gets its own, and nobody gets nothing."""

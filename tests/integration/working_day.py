@@ -47,6 +47,7 @@ from tests.integration.long_calls import long_calls
 from tests.integration.prompted import prompts_looked_at
 from tests.integration.prompts_kept import prompts_kept
 from tests.integration.pulses_due import pulses_due
+from tests.integration.pulses_read import pulses_read
 from tests.integration.pulses_written import pulses_written
 from tests.integration.records_kept import of_a_kind_left_for_tomorrow, records_kept
 
@@ -118,6 +119,7 @@ def play(desk: Desk) -> None:
     rows_are_embedded(desk)
     pulses_due(desk)
     pulses_written(desk)
+    pulses_read(desk)
     talk_about_a_record(desk)
     prompts_kept(desk)
     money(desk)

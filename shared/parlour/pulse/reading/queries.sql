@@ -6,7 +6,9 @@ SELECT e.id, e.name, t.key || '/' || e.key AS handle, t.rag->>'pulse' = 'auto' A
        e.stale_causes, e.stale_marks, s.problem, s.problem_at, coalesce(s.failures, 0) AS failures, s.dead_at,
        s.waiting_for, w.due_at, to_jsonb(p.*) AS pulse,
        p.level IS NULL AND EXISTS (SELECT FROM pulses o WHERE o.entity_id = e.id AND o.level <= %(clearance)s)
-           AS withheld
+           AS withheld,
+       EXISTS (SELECT FROM pulses o WHERE o.entity_id = e.id AND o.level <= %(clearance)s
+                                      AND stands_above(o.told_of, o.level)) AS closed
   FROM entities e
   JOIN entity_types t ON t.id = e.type_id
   LEFT JOIN pulse_states s ON s.entity_id = e.id

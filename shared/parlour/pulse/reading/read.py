@@ -33,7 +33,8 @@ class Seen:
     """What a reader gets of a record's Pulse.
 
     pulse       the fullest that they may see; None before the first, or while it is withheld.
-    withheld    it was written from something that stands above its level by now, and waits to be written anew.
+    withheld    it was written from something that stands above its level by now, and waits to be written anew. closed:
+                so was one of those that there are, also where the reader gets another.
     marks       why it is stale and since when, as far as the reader may know; none while it is fresh.
     changes     what came after it, a few of each cause, the newest first.
     due_at      when somebody looks at it again; None when nobody is to.
@@ -47,6 +48,7 @@ class Seen:
     name: str
     pulse: Pulse | None
     withheld: bool
+    closed: bool
     marks: tuple[Mark, ...]
     changes: tuple[Change, ...]
     due_at: datetime | None
@@ -92,7 +94,7 @@ def read(principal: Principal, tx: Transaction, ref: Ref, now: datetime, *, look
         raise NotFound(f"{entity.handle} has no Pulse: its kind does not say `pulse: auto`")
     if looked:
         note(tx, entity.id, now)
-    if found.withheld:
+    if found.closed:
         stale.mark_once(tx, entity.id, "changed", now)
     return replace(found, links=links(principal, tx, found.pulse.citations)) if found.pulse else found
 
@@ -106,8 +108,8 @@ def seen(principal: Principal, tx: Transaction, entity_id: UUID) -> Seen | None:
     changes = _changes(tx, row, pulse, principal.clearance) if row.stale_since else []
     marks = _marks(row, changes, principal.clearance)
     found = Seen(
-        row.id, row.handle, row.name, pulse, row.withheld, tuple(marks), tuple(changes), row.due_at, row.waiting_for,
-        row.problem, row.problem_at if row.problem else None, row.failures, row.dead_at is not None,
+        row.id, row.handle, row.name, pulse, row.withheld, row.closed, tuple(marks), tuple(changes), row.due_at,
+        row.waiting_for, row.problem, row.problem_at if row.problem else None, row.failures, row.dead_at is not None,
     )  # fmt: skip
     return found if marks or row.withheld else replace(found, **_NOTHING_WAITS)
 

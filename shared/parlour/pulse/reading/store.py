@@ -23,7 +23,8 @@ class SeenRow:
     """A record and the Pulse that its reader may see: `pulse` as a row of the table in JSON, None without one.
 
     is_kept   whether its kind has Pulses; None and False: no.
-    withheld  there are some, and none of them for this reader now.
+    withheld  there are some, and none of them for this reader now; closed: one of them was written from something that
+              stands above its level by now.
     due_at    when somebody looks at it again.
     """
 
@@ -42,6 +43,7 @@ class SeenRow:
     due_at: datetime | None
     pulse: JsonObject | None
     withheld: bool
+    closed: bool
 
 
 @dataclass(frozen=True, slots=True)
