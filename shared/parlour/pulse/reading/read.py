@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
@@ -25,6 +25,7 @@ _NOTHING_WAITS: dict[str, Any] = {
 """What somebody hears who may know of no change that a text is to tell of: also when it would be, would betray one."""
 
 _EVER = datetime(1970, 1, 1, tzinfo=UTC)
+_MOMENT = timedelta(microseconds=1)
 _FILE = "files/"
 
 
@@ -105,7 +106,7 @@ def seen(principal: Principal, tx: Transaction, entity_id: UUID) -> Seen | None:
     if row is None or not row.is_kept:
         return None
     pulse = _pulse(row) if row.pulse else None
-    changes = _changes(tx, row, pulse, principal.clearance) if row.stale_since else []
+    changes = _changes(tx, row, row.stale_since, pulse, principal.clearance) if row.stale_since else []
     marks = _marks(row, changes, principal.clearance)
     found = Seen(
         row.id, row.handle, row.name, pulse, row.withheld, row.closed, tuple(marks), tuple(changes), row.due_at,
@@ -126,9 +127,13 @@ def note(tx: Transaction, entity_id: UUID, now: datetime) -> None:
     store.note_read(tx, entity_id, now.astimezone(UTC).date(), now)
 
 
-def _changes(tx: Transaction, row: SeenRow, pulse: Pulse | None, clearance: int) -> list[Change]:
+def _changes(
+    tx: Transaction, row: SeenRow, stale_since: datetime, pulse: Pulse | None, clearance: int
+) -> list[Change]:  # fmt: skip
+    """What came after the Pulse. A change that was committed after the reading for it, and is older, is unreflected all
+    the same: the mark that it left says so."""
     told = [UUID(one.removeprefix(_FILE)) for one in pulse.told_of if one.startswith(_FILE)] if pulse else []
-    after = pulse.checked_at if pulse else _EVER
+    after = min(pulse.checked_at, stale_since - _MOMENT) if pulse else _EVER
     found = store.changed_since(tx, row.id, after, clearance, told, since.EXAMPLES)
     return [one for one in found if one.cause in {"changed", "link_changed"} or one.cause in row.stale_causes]
 
