@@ -87,30 +87,29 @@ SELECT cause, title, content, at, total, first_at, rows
  ORDER BY at DESC, cause, place;
 
 -- name: note_read
--- Somebody looked at a record's Pulse: what it is worth to have it fresh, and how long the oldest change had waited.
+-- Somebody looked at a record's Pulse: what it is worth to have it fresh, and how long the oldest change had waited. Days
+-- are locked before states, as writers do it.
 WITH looked AS (
-    INSERT INTO pulse_states (tenant_id, entity_id, reads, read_at)
-    SELECT e.tenant_id, e.id, 1, %(now)s
+    INSERT INTO pulse_days (tenant_id, day, entity_id, reads, stale_reads, stale_seconds, stale_seconds_most)
+    SELECT e.tenant_id, %(day)s, e.id, 1, (waited > 0)::int, waited, waited
       FROM entities e
-      JOIN entity_types t ON t.id = e.type_id AND t.rag->>'pulse' = 'auto'
+      JOIN entity_types t ON t.id = e.type_id AND t.rag->>'pulse' = 'auto',
+           LATERAL (SELECT greatest(0, coalesce(extract(epoch FROM %(now)s - e.stale_since), 0)) AS waited) w
      WHERE e.id = %(id)s
-        ON CONFLICT (tenant_id, entity_id) DO UPDATE
-       SET reads = 1 + pulse_states.reads
-                       * power(0.5, greatest(0, coalesce(extract(epoch FROM %(now)s - pulse_states.read_at), 0)
-                                                / extract(epoch FROM %(half)s::interval))),
-           read_at = %(now)s
-    RETURNING entity_id
+        ON CONFLICT (tenant_id, day, entity_id) DO UPDATE
+       SET reads = pulse_days.reads + 1,
+           stale_reads = pulse_days.stale_reads + EXCLUDED.stale_reads,
+           stale_seconds = pulse_days.stale_seconds + EXCLUDED.stale_seconds,
+           stale_seconds_most = greatest(pulse_days.stale_seconds_most, EXCLUDED.stale_seconds_most)
+    RETURNING tenant_id, entity_id
 )
-INSERT INTO pulse_days (tenant_id, day, entity_id, reads, stale_reads, stale_seconds, stale_seconds_most)
-SELECT e.tenant_id, %(day)s, e.id, 1, (waited > 0)::int, waited, waited
-  FROM looked l
-  JOIN entities e ON e.id = l.entity_id,
-       LATERAL (SELECT greatest(0, coalesce(extract(epoch FROM %(now)s - e.stale_since), 0)) AS waited) w
-    ON CONFLICT (tenant_id, day, entity_id) DO UPDATE
-   SET reads = pulse_days.reads + 1,
-       stale_reads = pulse_days.stale_reads + EXCLUDED.stale_reads,
-       stale_seconds = pulse_days.stale_seconds + EXCLUDED.stale_seconds,
-       stale_seconds_most = greatest(pulse_days.stale_seconds_most, EXCLUDED.stale_seconds_most);
+INSERT INTO pulse_states (tenant_id, entity_id, reads, read_at)
+SELECT tenant_id, entity_id, 1, %(now)s FROM looked
+    ON CONFLICT (tenant_id, entity_id) DO UPDATE
+   SET reads = 1 + pulse_states.reads
+                   * power(0.5, greatest(0, coalesce(extract(epoch FROM %(now)s - pulse_states.read_at), 0)
+                                            / extract(epoch FROM %(half)s::interval))),
+       read_at = %(now)s;
 
 -- name: versions
 -- The texts that a record's Pulse of one level had, the newest first; none that was written from something that stands

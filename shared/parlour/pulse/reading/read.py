@@ -93,10 +93,10 @@ def read(principal: Principal, tx: Transaction, ref: Ref, now: datetime, *, look
     found = seen(principal, tx, entity.id)
     if found is None:
         raise NotFound(f"{entity.handle} has no Pulse: its kind does not say `pulse: auto`")
-    if looked:
-        note(tx, entity.id, now)
     if found.closed:
         stale.mark_once(tx, entity.id, "changed", now)
+    if looked:
+        note(tx, entity.id, now)
     return replace(found, links=links(principal, tx, found.pulse.citations)) if found.pulse else found
 
 
