@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import boto3
 import httpx2
@@ -12,6 +13,7 @@ from moto import mock_aws
 
 from local.database import Cluster
 from parlour.bootstrap import clients, embedder
+from parlour.infra import work_due
 from parlour.infra.ids import uuid7
 from parlour.infra.settings import EmbedderSettings
 from parlour.knowledge.index import pending
@@ -111,6 +113,20 @@ def test_a_nudge_has_the_tenants_rows_embedded_in_its_own_space_with_its_models_
     assert failed(handler(nudge(desk), CONTEXT)) == []
     assert served.asked == [(f"Bearer {SECRET}", ["The crack is wider."])]
     assert vectors(desk) == [("The crack is wider.", "mini@3", "[1,0.5,0.25]")]
+
+
+def test_where_no_schedule_looks_every_minute_the_pulses_that_are_due_soon_are_woken(
+    handler: Handler, desk: Desk
+) -> None:
+    soon = datetime.now(UTC) + timedelta(seconds=40)
+    desk.rows("DELETE FROM work_due WHERE kind = 'pulse' RETURNING 1")
+    with desk.database.transaction(desk.tenant_id) as tx:
+        work_due.mark(tx, "pulse", uuid7(desk.clock()), soon)
+    assert failed(handler(nudge(desk), CONTEXT)) == []
+    sqs = boto3.client("sqs")
+    url = sqs.get_queue_url(QueueName="pulse_wakeups")["QueueUrl"]
+    name: Literal["ApproximateNumberOfMessagesDelayed"] = "ApproximateNumberOfMessagesDelayed"
+    assert sqs.get_queue_attributes(QueueUrl=url, AttributeNames=[name])["Attributes"][name] == "1"
 
 
 def test_one_that_the_model_did_not_answer_comes_again(handler: Handler, desk: Desk, served: Served) -> None:
