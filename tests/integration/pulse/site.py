@@ -33,6 +33,8 @@ SITE: JsonObject = {
 }  # fmt: skip
 JOB: JsonObject = {"semantic": "{{name}} is {{state}}.", "status_properties": ["state"]}
 
+_PROPERTIES: JsonObject = {"place": {"type": "text"}, "state": {"type": "text"}}
+
 AGE = timedelta(hours=24)
 
 
@@ -66,9 +68,9 @@ class Site:
         with self.desk.database.transaction(self.admin) as tx:
             tx._connection.execute(
                 "INSERT INTO entity_types (tenant_id, id, key, display_name, properties, rag, created_at, updated_at)"
-                " VALUES (current_tenant(), %s, %s, %s, '{}', %s, %s, %s)"
+                " VALUES (current_tenant(), %s, %s, %s, %s, %s, %s, %s)"
                 " ON CONFLICT (tenant_id, key) DO UPDATE SET rag = EXCLUDED.rag",
-                (uuid7(self.now), key, key.capitalize(), jsonb(rag), self.now, self.now),
+                (uuid7(self.now), key, key.capitalize(), jsonb(_PROPERTIES), jsonb(rag), self.now, self.now),
             )
 
     @property
@@ -161,8 +163,9 @@ class Site:
         return found[0][0] if found else None
 
     def unreflected(self) -> stale.Unreflected:
+        mine = self.id
         with self.desk.database.transaction(self.admin) as tx:
-            found = stale.unreflected(tx, self.id)
+            found = stale.unreflected(tx, mine)
         assert found is not None
         return found
 

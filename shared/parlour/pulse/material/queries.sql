@@ -97,8 +97,10 @@ SELECT r.id, r.title, r.content, r.classification, r.created_at, 'entities/' || 
   JOIN entities e ON e.id = r.entity_id AND e.deleted_at IS NULL AND e.classification <= %(level)s
   JOIN entity_types t ON (t.tenant_id, t.id) = (e.tenant_id, e.type_id)
   LEFT JOIN entities o ON o.id = r.other_id
+  LEFT JOIN entity_types ot ON (ot.tenant_id, ot.id) = (o.tenant_id, o.type_id)
  WHERE r.entity_id = ANY(ARRAY(SELECT id FROM parts)) AND r.kind = 'delta' AND r.classification <= %(level)s
    AND (o.id IS NULL OR o.classification <= %(level)s)
+   AND (ot.key = %(talk)s AND o.properties->>'state' = ANY(%(over)s::text[])) IS NOT TRUE
    AND (t.key <> %(talk)s OR (e.properties->>'state' = ANY(%(over)s::text[])) IS NOT TRUE)
    AND (r.ordinal > 1 OR r.metadata->>'origin' IS DISTINCT FROM %(pack)s)
  ORDER BY r.created_at DESC, r.id DESC
@@ -136,8 +138,11 @@ WITH own AS MATERIALIZED (
      WHERE r.entity_id = ANY(ARRAY(SELECT id FROM records)) AND r.kind <> 'delta' AND r.document_id IS NULL
        AND (r.kind <> 'snapshot' OR r.entity_id <> %(id)s)
        AND r.session_id IS NULL AND r.team_id IS NULL AND r.classification <= %(level)s
-       AND NOT EXISTS (SELECT FROM entities o WHERE o.id = r.other_id
-                        AND (o.deleted_at IS NOT NULL OR o.classification > %(level)s))
+       AND NOT EXISTS (SELECT FROM entities o
+                         JOIN entity_types ot ON (ot.tenant_id, ot.id) = (o.tenant_id, o.type_id)
+                        WHERE o.id = r.other_id
+                          AND (o.deleted_at IS NOT NULL OR o.classification > %(level)s
+                               OR ot.key = %(talk)s AND o.properties->>'state' = ANY(%(over)s::text[])))
      UNION ALL
     SELECT r.id, r.file_id, r.kind, r.ordinal, r.created_at
       FROM context_rows r
