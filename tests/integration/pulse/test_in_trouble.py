@@ -141,10 +141,13 @@ class Forgetful(Database):
 
 
 def test_a_commit_whose_answer_was_lost_is_as_if_made_once(site: Site) -> None:
-    site.desk.database = Forgetful(site.desk.database)
+    real = site.desk.database
+    site.desk.database = Forgetful(real)
     Forgetful.lost = 1_000
     site.refresh()
     Forgetful.lost = 0
+    site.desk.database.close()
+    site.desk.database = real
     assert len(site.author.requests) == 1
     assert (site.pulse("version"), site.day("regenerated")) == (1, 1)
     assert site.day("cost_usd") == site.pulse("cost_usd")

@@ -40,9 +40,9 @@ def with_a_secret(site: Site) -> None:
 
 def told_to(site: Site, clearance: int) -> str:
     """Everything that a reader gets."""
-    who = reader(site, clearance)
+    who, record_id = reader(site, clearance), site.id
     with site.desk.database.transaction(who) as tx:
-        found = seen(who, tx, site.id)
+        found = seen(who, tx, record_id)
     assert found is not None
     return canonical(found.to_json())
 

@@ -112,7 +112,7 @@ def office(desk: Desk) -> Office:
 
 def report(office: Office, **more: int) -> None:
     room = FileDesk(office.desk.database, office.desk.admin, office.desk.clock)
-    room.upload("site-report-20.pdf", papers.pdf(REPORT), "project/NRS", **more)
+    room.upload("morning-round.pdf", papers.pdf(REPORT), "project/NRS", **more)
     room.work()
 
 
@@ -131,7 +131,7 @@ def test_three_changes_make_one_text_that_tells_of_all_and_cites_the_page(office
         "Since then: 1 change of it (completion as forecast: 2026-09-25 (was 2026-09-11));"
         " 1 change of what belongs to it"
         " (Read crack gauge CG-2 at C4 every working day: state: done (was in progress));"
-        " 1 new file (site-report-20.pdf)."
+        " 1 new file (morning-round.pdf)."
     )
     assert office.sweep() == []
 
@@ -143,7 +143,7 @@ def test_three_changes_make_one_text_that_tells_of_all_and_cites_the_page(office
     assert after.since == ""
     for word in (*NEWS, "0.61 mm"):
         assert word in after.pulse.markdown
-    [cited] = [one for one in after.pulse.citations if "site-report-20.pdf" in one.title and "page" in one.locator]
+    [cited] = [one for one in after.pulse.citations if "morning-round.pdf" in one.title and "page" in one.locator]
     assert cited.locator.endswith("page 2")
     with office.desk.database.transaction(office.desk.admin) as tx:
         versions = history.history(office.desk.admin, tx, "project/NRS")["versions"]
@@ -169,7 +169,7 @@ def test_of_a_restricted_file_nobody_below_hears_although_the_model_names_other_
     report(office, classification=RESTRICTED)
     low, high = office.look(INTERNAL), office.look()
     assert (low.stale_since, low.since, low.pulse, low.due_at) == (None, "", before.pulse, None)
-    assert "site-report-20.pdf" in high.since
+    assert "morning-round.pdf" in high.since
     office.passes(minutes=1)
     for order in office.sweep():
         office.write(order)
@@ -182,4 +182,4 @@ def test_of_a_restricted_file_nobody_below_hears_although_the_model_names_other_
         reader = Principal(office.desk.tenant_id, "member", uuid7(office.desk.clock()), frozenset({"viewer"}), INTERNAL)
         told = [low.to_json(), history.history(reader, tx, "project/NRS"), history.diff(reader, tx, "project/NRS")]
     assert "moved overnight" not in str(told)
-    assert "site-report-20" not in str(told)
+    assert "morning-round" not in str(told)
