@@ -307,7 +307,8 @@ SELECT tenant_id, 'pulse', id, due_at FROM marked ORDER BY id
 -- name: hurry_pulse
 -- Look at a record's Pulses at once, whatever they wait for; a worker who is at them is not disturbed.
 UPDATE work_due SET due_at = %(now)s
- WHERE kind = 'pulse' AND id = %(id)s AND due_at > %(now)s AND (held_until IS NULL OR held_until <= %(now)s);
+ WHERE tenant_id = current_tenant() AND kind = 'pulse' AND id = %(id)s AND due_at > %(now)s
+   AND (held_until IS NULL OR held_until <= %(now)s);
 
 -- name: marks
 -- What a record's Pulses do not tell of, and how many marks there were up to now and up to the last writing.
