@@ -90,8 +90,8 @@ class Quoting(Clerk):
     def stream(self, request: ModelRequest, /, *, seconds_left: float) -> Iterator[Part]:
         self.calls += 1
         told = "\n".join(str(block.get("text", "")) for block in request.system)
-        found = [part.split("] ", 1) for part in told.split("\n\n[")[1:]]
-        quoted = [(int(number), " ".join(text.split())[:400]) for number, text in found if number.isdigit()]
+        found = re.findall(r"^\[(\d+)\] (.+?)(?=\n\n|\Z)", told, re.MULTILINE | re.DOTALL)
+        quoted = [(int(number), " ".join(text.split())[:400]) for number, text in found]
         if self.lies:
             quoted = [(quoted[0][0], re.sub(r"\d", "", text)) for _, text in quoted]
         quoted.sort(key=lambda one: not any(word in one[1] for word in NEWS))
@@ -143,8 +143,10 @@ def test_three_changes_make_one_text_that_tells_of_all_and_cites_the_page(office
     assert after.since == ""
     for word in (*NEWS, "0.61 mm"):
         assert word in after.pulse.markdown
-    [cited] = [one for one in after.pulse.citations if "morning-round.pdf" in one.title and "page" in one.locator]
-    assert cited.locator.endswith("page 2")
+    [told] = [one for one in after.pulse.statements if "moved overnight" in one.text]
+    [cited] = [one for one in after.pulse.citations if one.number in told.sources]
+    assert (cited.title, cited.locator.endswith("page 2")) == ("morning-round.pdf", True)
+    assert after.links[cited.row].endswith("page=2")
     with office.desk.database.transaction(office.desk.admin) as tx:
         versions = history.history(office.desk.admin, tx, "project/NRS")["versions"]
         total = numbers.numbers(office.desk.admin, tx, 1, CAP, office.desk.clock())["total"]

@@ -30,9 +30,9 @@ def write(desk: Desk, key: str = "NRS") -> None:
 
 
 def change(desk: Desk, key: str, **properties: str) -> None:
+    entity_id = record(desk, key)
     with desk.database.transaction(desk.admin) as tx:
-        patch = Patch(properties={**properties})
-        entities.change(desk.admin, tx, record(desk, key), patch, None, desk.clock(), uuid7)
+        entities.change(desk.admin, tx, entity_id, Patch(properties={**properties}), None, desk.clock(), uuid7)
 
 
 def test_it_begins_with_the_pulse_and_its_sources_by_name(desk: Desk) -> None:
