@@ -108,10 +108,13 @@ def test_an_old_finding_that_is_linked_later_is_a_link(desk: RecordDesk) -> None
     assert causes(desk, site) == ["link_changed"]
 
 
+def a_talk(desk: RecordDesk) -> Entity:
+    desk.define("conversation", {"participants": {"type": "text"}, "state": {"type": "text"}}, pulse="auto")
+    return desk.create(NewEntity("conversation", "Site meeting", properties={"state": "open"}))
+
+
 def test_a_conversation_that_is_over_is_no_news(desk: RecordDesk) -> None:
-    talk = desk.create(NewEntity("conversation", "Site meeting", properties={"state": "open"}))
-    with desk.transaction() as tx:
-        execute(tx, "UPDATE entity_types SET rag = rag || '{\"pulse\": \"auto\"}' WHERE key = 'conversation'")
+    talk = a_talk(desk)
     desk.change(talk.id, Patch(properties={"participants": "Ana"}))
     assert causes(desk, talk) == ["changed"]
     settled(desk)
@@ -131,9 +134,7 @@ def test_another_level_makes_a_pulse_stale_whichever_properties_are_tracked(desk
 
 
 def test_one_that_was_closed_while_it_was_due_is_not_written(desk: RecordDesk) -> None:
-    talk = desk.create(NewEntity("conversation", "Site meeting", properties={"state": "open"}))
-    with desk.transaction() as tx:
-        execute(tx, "UPDATE entity_types SET rag = rag || '{\"pulse\": \"auto\"}' WHERE key = 'conversation'")
+    talk = a_talk(desk)
     settled(desk)
     desk.change(talk.id, Patch(properties={"participants": "Ana"}))
     desk.change(talk.id, Patch(properties={"state": "closed"}))
