@@ -17,11 +17,12 @@ from parlour.pulse.due import budget, ending
 from parlour.pulse.due.sweep import Sweeper, sweep, wake, wake_later
 from tests.desk import Delayed, Desk
 
-_PLENTY, _CENT = Decimal(5), Decimal("0.01")
+_PLENTY, _CENT, _NEXT_TO_NOTHING = Decimal(5), Decimal("0.01"), Decimal("0.0001")
 
 
 def pulses_due(desk: Desk) -> None:
-    """Everything is due; then a budget of nothing lets nothing through; then a record goes."""
+    """Everything is due, and something changes while it is written; then a budget of next to nothing lets nothing
+    through; then a record goes."""
     orders, wakeups = Delayed(), Delayed()
     sweeper = Sweeper(desk.database, orders, _PLENTY, _PLENTY, desk.clock)
     with desk.database.transaction(desk.admin) as tx:
@@ -35,8 +36,8 @@ def pulses_due(desk: Desk) -> None:
     _write(desk, first)
     _fail(desk, second)
     with desk.database.transaction(desk.admin) as tx:
-        assert budget.set_cap(desk.admin, tx, Decimal(0), desk.clock())
-        assert budget.own_cap(tx) == 0
+        assert budget.set_cap(desk.admin, tx, _NEXT_TO_NOTHING, desk.clock())
+        assert budget.own_cap(tx) == _NEXT_TO_NOTHING
         stale.ask(tx, first, desk.clock())
         _reserve(desk, tx)
         with contextlib.suppress(SpendRefused):
@@ -58,6 +59,8 @@ def _write(desk: Desk, record_id: UUID) -> None:
         seen = stale.unreflected(tx, record_id)
     assert seen is not None
     assert "changed" in seen.causes
+    with desk.database.transaction(desk.admin) as tx:
+        stale.mark_alone(tx, [record_id], "changed", desk.clock())
     with desk.database.transaction(system(desk.tenant_id)) as tx:
         assert ending.is_ours(tx, record_id, until)
         ending.written(

@@ -118,7 +118,7 @@ SELECT id FROM entities WHERE id = %(id)s AND 'manual' = ANY(stale_causes);
 
 -- name: hold_marked
 -- Keep a record from being marked until the transaction ends.
-SELECT FROM entities WHERE id = %(id)s FOR NO KEY UPDATE;
+SELECT id FROM entities WHERE id = %(id)s FOR NO KEY UPDATE;
 
 -- name: note_waiting
 -- These records' Pulses wait for something.
