@@ -13,11 +13,16 @@ day    bench/pulse_day.py: a working day of edits on so many projects, played th
 """
 
 import argparse
+import logging
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
+from typing import Any
+
+import psycopg
 
 from bench import pulse_day, report
 from local import scratch
@@ -61,6 +66,9 @@ SELECT tenant_id, 'pulse', id,
 """
 
 
+type Owner = psycopg.Connection[Any]
+
+
 @dataclass
 class Told:
     """A queue that only counts."""
@@ -83,20 +91,24 @@ def main() -> None:
 
 def measured(records: Sequence[int], projects: int) -> dict[str, object]:
     """All figures, shown and as they are written."""
-    with scratch.database() as database:
-        sizes = [(count, stale) for count in records for stale in dict.fromkeys((count // 100, min(_SAME, count)))]
-        rows = [_swept(database, *size) for size in sizes]
+    logging.disable(logging.INFO)
+    with scratch.cluster() as cluster, closing(scratch.opened(cluster)) as database:
+        with closing(cluster.superuser("scratch")) as owner:
+            sizes = [(count, stale) for count in records for stale in dict.fromkeys((count // 100, min(_SAME, count)))]
+            rows = [_swept(database, owner, *size) for size in sizes]
         report.show("A sweep, by how many Pulses there are and how many of them are due", rows)
         day = pulse_day.played(database, projects)
-    report.show(f"A day of edits on {projects} projects", [day])
+    logging.disable(logging.NOTSET)
+    report.show(f"A day of edits on {projects} projects", [{"": name, "figure": day[name]} for name in day])
     return {"sweep": rows, "day": day}
 
 
-def _swept(database: Database, records: int, stale: int) -> dict[str, report.Cell]:
+def _swept(database: Database, owner: Owner, records: int, stale: int) -> dict[str, report.Cell]:
     """One tenant filled, swept until nothing is due, and swept once more."""
     now = datetime.now(UTC)
     tenant = system(uuid7(now))
     _fill(database, tenant, records, stale, now)
+    owner.execute("VACUUM ANALYZE")
     queue = Told()
     sweeper = Sweeper(database, queue, Decimal(1_000), Decimal(1_000), lambda: now)
     first, first_statements = _timed(sweeper, until=lambda: queue.sent >= stale)

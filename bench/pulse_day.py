@@ -1,8 +1,9 @@
 """A working day of edits, played through the product's own marks, sweep and writer (see `bench.pulse`).
 
 People come back to a project some times a day and change several things of it within minutes, as they do: states of its
-tasks, what a risk may cost, a date. Between that others read its Pulse, and somebody presses Refresh for nothing. The
-clock is the script's: a sweep every minute, from six to six, so that what nobody touched is looked at for its age.
+tasks, what a risk may cost, a date; once a day an agent changes several in one go. Between that others read its Pulse,
+and somebody presses Refresh for nothing. The clock is the script's: a sweep every minute, from six to six, so that what
+nobody touched is looked at for its age.
 """
 
 import random
@@ -130,7 +131,9 @@ class Day:
             self.run(lambda tx: stale.ask(tx, one.record, one.at))
             return
         patch = Patch(properties={one.name: one.value})
-        self.run(lambda tx: entities.change(self.principal, tx, one.record, patch, None, one.at, uuid7))
+        changed = self.run(lambda tx: entities.change(self.principal, tx, one.record, patch, None, one.at, uuid7))
+        if changed.updated_at != one.at:
+            return  # it was so before
         for record in {one.record, self.whole.get(one.record, one.record)} & self.pulses:
             self.waiting[record].append(one.at)
 
@@ -231,6 +234,8 @@ def _script(day: Day, dice: random.Random) -> list[Edit]:
             for _ in range(dice.randint(1, 9)):
                 edits.append(_edit(dice, at, whole, parts))
                 at += timedelta(seconds=dice.uniform(4, 40))
+        at = _BEGINS + _OPENS + _OPEN_FOR * dice.random()
+        edits += [_edit(dice, at + timedelta(seconds=each), whole, parts) for each in range(dice.randint(4, 10))]
         if dice.random() < 0.5:
             edits.append(Edit(_BEGINS + _OPENS + _OPEN_FOR * dice.random(), whole))
     return sorted(edits, key=lambda one: one.at)
