@@ -104,6 +104,16 @@ def test_a_siblings_row_that_newly_outranks_another_has_it_written_again(site: S
     assert f"context_rows/{row[0][0]}" in site.pulse("told_of")
 
 
+def test_the_newest_file_is_told_of_however_many_rows_are_nearer(site: Site) -> None:
+    for number in range(20):
+        site.create(f"job/near-{number}", "Harbour Office stands at the north quay", state="open")
+        site.link("site/harbour", f"job/near-{number}", "relates_to")
+    site.upload("report.pdf", REPORT)
+    site.refresh()
+    told = [text for text in site.author.read.values() if text.startswith("report.pdf")]
+    assert any("page 2" in text and "0.35 mm" in text for text in told)
+
+
 def test_what_changes_while_it_is_written_stays_to_be_told_of(site: Site) -> None:
     def meanwhile() -> None:
         site.author.during = lambda: None
