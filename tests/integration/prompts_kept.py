@@ -30,7 +30,7 @@ def prompts_kept(desk: Desk) -> None:
         assert recall(desk.admin, tx, long_talk, query=str(said), vector=None, since=99)  # type: ignore[arg-type]
     ((oldest, words),) = desk.rows("SELECT min(turn_id::text), min(hash) FROM ledgers, ledger_blobs")
     desk.rows(f"UPDATE ledgers SET month = '2025-11-01' WHERE turn_id = '{oldest}' RETURNING 1")
-    desk.rows("UPDATE pulse_ledgers SET month = '2025-11-01' WHERE version = 1 RETURNING 1")
+    desk.rows("UPDATE pulse_ledgers SET month = '2025-11-01' WHERE level = 3 RETURNING 1")
     desk.rows(
         "INSERT INTO ledger_blobs (tenant_id, month, hash, words)"
         f" SELECT tenant_id, '2025-11-01', hash, words FROM ledger_blobs WHERE hash = '{words}' RETURNING 1"

@@ -198,4 +198,5 @@ SELECT f.row, t.key AS type, e.key, d.key AS document, f.file_id, f.page
   FROM found f
   LEFT JOIN entities e ON e.id = f.entity_id AND e.deleted_at IS NULL AND e.classification <= %(clearance)s
   LEFT JOIN entity_types t ON t.id = e.type_id
-  LEFT JOIN documents d ON d.id = f.document_id AND d.deleted_at IS NULL AND d.classification <= %(clearance)s;
+  LEFT JOIN documents d ON d.id = f.document_id AND d.deleted_at IS NULL AND d.classification <= %(clearance)s
+ WHERE e.id IS NOT NULL OR d.id IS NOT NULL OR f.file_id IS NOT NULL;
