@@ -34,9 +34,11 @@ from parlour.principal import Principal, system
 from parlour.pulse.due.sweep import Sweeper, sweep
 
 RECORDS = (10_000, 100_000)
-PROJECTS = 20
+PROJECTS = 6
 _SAME = 1_000
 """Stale records of the second row of each size: how many are fresh beside them must not matter."""
+
+_BATCH = 4_000
 
 _TENANT = """
 INSERT INTO tenants (tenant_id, slug, display_name, created_at, updated_at)
@@ -53,7 +55,7 @@ WITH made AS (
     SELECT current_tenant(), gen_random_uuid(), t.id, 'P-' || n, 'Project number ' || n, %(now)s, %(now)s,
            CASE WHEN n <= %(stale)s THEN %(now)s::timestamptz - n * interval '1 second' - interval '1 minute' END,
            CASE WHEN n <= %(stale)s THEN '{changed}'::text[] ELSE '{}' END, (n <= %(stale)s)::int
-      FROM generate_series(1, %(records)s) AS n, entity_types t
+      FROM generate_series(%(first)s::int, %(last)s::int) AS n, entity_types t
     RETURNING tenant_id, id, stale_since
 ), known AS (
     INSERT INTO pulse_states (tenant_id, entity_id, reads, read_at, cost_usd)
@@ -125,7 +127,10 @@ def _fill(database: Database, tenant: Principal, records: int, stale: int, now: 
     with database.transaction(tenant) as tx:
         tx.run(Query("bench.tenant", "-", _TENANT), slug=f"bench-{tenant.tenant_id.hex[-12:]}", now=now)
         tx.run(Query("bench.type", "-", _TYPE), now=now)
-        tx.run(Query("bench.records", "-", _RECORDS), records=records, stale=stale, now=now)
+    for first in range(1, records + 1, _BATCH):
+        last = min(first + _BATCH - 1, records)
+        with database.transaction(tenant) as tx:
+            tx.run(Query("bench.records", "-", _RECORDS), first=first, last=last, stale=stale, now=now)
 
 
 def _timed(sweeper: Sweeper, until: "pulse_day.Until") -> tuple[float, int]:
