@@ -1,6 +1,7 @@
 -- name: around
 -- What stands around a record, as far as a reader may see it: what its newest files say in short; in a project its files whole,
--- if together they are short enough, and what changed lately in it; the rows that are nearest to the record itself.
+-- if together they are short enough, and what changed lately in it, not that a pack brought it; the rows that are nearest to
+-- the record itself.
 WITH own AS MATERIALIZED (
     SELECT v.vector, v.model
       FROM context_rows s
@@ -38,6 +39,7 @@ WITH own AS MATERIALIZED (
        JOIN context_rows r ON r.entity_id = e.id
       WHERE %(is_project)s AND e.project_id = %(entity_id)s AND e.deleted_at IS NULL
         AND e.classification <= %(clearance)s AND r.kind = 'delta' AND r.classification <= %(clearance)s
+        AND (r.ordinal > 1 OR r.metadata->>'origin' IS DISTINCT FROM %(pack)s)
       ORDER BY r.created_at DESC, r.id
       LIMIT %(recent)s)
      UNION ALL

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Queries
+from parlour.knowledge.records.changes import PACK
 
 SQL = Queries.beside(__file__)
 
@@ -41,7 +42,7 @@ def around(
     return tx.all(
         SQL["around"], Near, entity_id=entity_id, clearance=clearance, team_id=team_id, is_project=is_project,
         nearest=nearest, recent=recent, distilled=distilled,
-        file_tokens=file_tokens, few=few,
+        file_tokens=file_tokens, few=few, pack=PACK,
     )  # fmt: skip
 
 
