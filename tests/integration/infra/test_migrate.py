@@ -4,6 +4,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
+from uuid import UUID
 
 import psycopg
 import pytest
@@ -68,3 +69,32 @@ def test_two_at_once_apply_everything_once(cluster: Cluster, empty: str, now: da
 
 def test_what_ships_is_numbered_without_gaps() -> None:
     assert [migration.version for migration in shipped()] == list(range(1, len(shipped()) + 1))
+
+
+def test_pulses_that_were_stale_before_there_were_writers_are_due(cluster: Cluster, empty: str, now: datetime) -> None:
+    before = [one for one in shipped() if one.name < "0013_pulse"]
+    with connect(cluster.parameters(empty, OWNER)) as owner:
+        migrate(owner, now, before)
+        owner.execute("SELECT set_config('app.tenant_id', %s, true)", (str(_TENANT),))
+        for statement in _STALE:
+            owner.execute(statement, {"now": now, "tenant": _TENANT})
+        owner.commit()
+        migrate(owner, now, shipped())
+        owner.execute("SELECT set_config('app.tenant_id', %s, true)", (str(_TENANT),))
+        assert owner.execute("SELECT kind, due_at FROM work_due").fetchall() == [("pulse", now)]
+        ((count, marks),) = owner.execute("SELECT marks, stale_marks FROM entities WHERE key = 'T-1'").fetchall()
+        assert (count, marks.keys()) == (1, {"changed", "file_ingested"})
+        assert datetime.fromisoformat(marks["changed"]["since"]) == now
+
+
+_TENANT = UUID(int=7)
+_STALE = (
+    "INSERT INTO tenants (tenant_id, slug, display_name, created_at, updated_at)"
+    " VALUES (%(tenant)s, 'acme', 'Acme', %(now)s, %(now)s)",
+    "INSERT INTO entity_types (tenant_id, id, key, display_name, created_at, updated_at)"
+    " VALUES (%(tenant)s, %(tenant)s, 'tower', 'Tower', %(now)s, %(now)s)",
+    "INSERT INTO entities (tenant_id, id, type_id, key, name, created_at, updated_at, stale_since, stale_causes)"
+    " SELECT %(tenant)s, gen_random_uuid(), %(tenant)s, one.key, 'Tower', %(now)s, %(now)s, one.since, one.causes"
+    " FROM (VALUES ('T-1', %(now)s::timestamptz, '{changed,file_ingested}'::text[]), ('T-2', NULL, '{}'))"
+    " AS one (key, since, causes)",
+)
