@@ -4,6 +4,9 @@ words from; and a question is answered for its asker alone."""
 from dataclasses import replace
 from uuid import UUID
 
+import pytest
+
+from parlour.infra.errors import LeaseHeld
 from parlour.infra.jsonable import canonical
 from parlour.principal import Principal
 from parlour.pulse.reading import asking
@@ -133,6 +136,21 @@ def test_the_same_question_of_the_same_material_asks_no_model(site: Site) -> Non
     site.change("site/harbour", place="the west quay")
     site.ask("What are the risks?", first)
     assert len(site.author.requests) == 4
+
+
+def test_a_question_waits_for_whoever_is_at_the_record(site: Site) -> None:
+    refused = []
+
+    def meanwhile() -> None:
+        site.author.during = lambda: None
+        with pytest.raises(LeaseHeld) as problem:
+            site.ask("What are the risks?")
+        refused.append(problem.value)
+
+    site.author.during = meanwhile
+    site.refresh()
+    assert len(refused) == len(site.author.requests) == 1
+    assert site.pulse("version") == 1
 
 
 def test_a_question_that_gets_no_answer_says_why(site: Site) -> None:
