@@ -249,7 +249,7 @@ def _state(found: Mapping[str, Any]) -> list[RenderableType]:
         )
     if found["problem"]:
         tries = f"{found['failures']} tries" if found["failures"] != 1 else "1 try"
-        given_up = "; given up until it is asked for or changes" if found["dead"] else ""
+        given_up = "; given up: tried once a day until it is asked for" if found["dead"] else ""
         parts.append(Text(f"{tries} came to nothing: {found['problem']}{given_up}", style="bold red"))
     return parts
 

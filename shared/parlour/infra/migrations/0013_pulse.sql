@@ -25,7 +25,7 @@ CREATE INDEX work_due_pulse ON work_due (tenant_id, due_at) WHERE kind = 'pulse'
 -- reads: how often they were looked at, those of a week ago counting half, as of read_at.
 -- cost_usd: of the last writing, all levels together. expected_usd: what one that was asked for at asked_at will cost,
 -- until its writer has ended.
--- failures: tries in a row that gave nothing; problem: why the last one did. dead_at: when nobody tried any more.
+-- failures: tries in a row that gave nothing; problem: why the last one did. dead_at: since when it is tried once a day only.
 -- waiting_for: what a Pulse that is due waits for.
 CREATE TABLE pulse_states (
     tenant_id    uuid NOT NULL,

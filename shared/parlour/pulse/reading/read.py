@@ -40,7 +40,7 @@ class Seen:
     changes     what came after it, a few of each cause, the newest first.
     due_at      when somebody looks at it again; None when nobody is to.
     problem     the code of why the last writing came to nothing; None when it did not. `failures` of them in a row;
-                dead: nobody tries any more until it is asked for, or the record changes.
+                dead: people were told, and it is tried once a day until it is asked for.
     links       the console's addresses of what it cites, by `table/id`; only for who reads it.
     """
 
