@@ -20,7 +20,7 @@ MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help run demo logs test chaos check lint types conventions template build deploy fmt lock clean environments python
+.PHONY: help run demo logs test nightly chaos check lint types conventions template build deploy fmt lock clean environments python
 
 ##@ Try it
 
@@ -37,6 +37,9 @@ logs: $(DEV) ## what the functions of the running stack have logged
 
 test: check $(EMULATOR) $(PROTOCOL_SERVER) ## check, then every test (this is what CI runs)
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --ignore=tests/conventions tests
+
+nightly: $(DEV) ## ten thousand random sessions against the context assembly, some of 200 turns (hours)
+	@$(BIN)/python -m pytest --hypothesis-profile=nightly tests/unit/context/test_properties.py
 
 chaos: $(DEV) $(EMULATOR) ## kill it at every call to the outside, and see that every promise holds (make chaos ONLY=poison)
 	@$(BIN)/python -m local.chaos $(if $(ONLY),--only "$(ONLY)") $(if $(JSON),--json "$(JSON)") $(if $(VERBOSE),--verbose)

@@ -128,7 +128,7 @@ def ask(database: Database, embedder: Embedder, shelf: Shelf, question: Question
 def _fitting(rows: Sequence[Found], budget: int) -> Iterator[Found]:
     """The first rows that together fit the budget."""
     for row in rows:
-        budget -= tokens.count(row.content, 1.0)
+        budget -= tokens.plain(row.content)
         if budget < 0:
             return
         yield row

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 
 import pytest
+from hypothesis import settings
 
 from local import scratch
 from local.database import APP, Cluster
@@ -14,6 +15,9 @@ from parlour.infra.postgres import Database, connector
 
 NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 """Monday morning, the moment at which tests happen unless they say otherwise."""
+
+settings.register_profile("nightly", max_examples=10_000, deadline=None)
+"""More of what is drawn at random than anybody waits for: `make nightly`."""
 
 
 @pytest.fixture(scope="session")

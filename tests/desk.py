@@ -13,6 +13,7 @@ from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import Json, JsonObject
 from parlour.infra.postgres import Database
 from parlour.infra.queues import QueueMessage
+from parlour.knowledge.index.embed import Embedder
 from parlour.knowledge.tools import kit
 from parlour.models.request import Completed, ModelRequest, Part, TextDelta, Usage
 from parlour.packs import folder
@@ -140,6 +141,7 @@ class Desk:
     embedding: Delayed = field(default_factory=Delayed)
     builtins: dict[str, Builtin] = field(default_factory=dict)
     model: ScriptedModel = field(default_factory=ScriptedModel)
+    embedder: Embedder = field(default_factory=WordEmbedder)
 
     @property
     def admin(self) -> Principal:
@@ -153,6 +155,7 @@ class Desk:
             outbox=self.outbox,
             tools=self.tools,
             embedding=self.embedding,
+            embedder=lambda _database, _tenant: self.embedder,
             default_cap=Decimal(20),
             clock=self.clock,
             new_id=uuid7,

@@ -33,8 +33,13 @@ SELECT c.id, c.name, c.state, c.idempotency_key FROM tool_calls c JOIN turns t O
   JOIN sessions s ON s.id = t.session_id JOIN users u ON u.id = s.user_id
  WHERE u.phone = %s AND c.writes
 """
-_DUE = "SELECT kind, count(*) FROM work_due WHERE tenant_id = %s AND kind <> 'embedding' GROUP BY kind"
-"""Nobody embeds in these trials, so the mark that vectors are missing stays; a reply does not wait for it."""
+_DUE = """
+SELECT kind, count(*) FROM work_due
+ WHERE tenant_id = %s AND kind NOT IN ('embedding', 'ledgers')
+ GROUP BY kind
+"""
+"""Nobody embeds in these trials, so the mark that vectors are missing stays; and prompts' records go in a month. No
+reply waits for either."""
 
 _RESERVED = "SELECT count(*) FROM spend_reservations WHERE tenant_id = %s AND expires_at > now()"
 

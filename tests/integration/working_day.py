@@ -44,6 +44,8 @@ from tests.integration.found_and_shown import found_and_shown
 from tests.integration.left_lying import work_left_lying
 from tests.integration.linked_day import talk_about_a_record
 from tests.integration.long_calls import long_calls
+from tests.integration.prompted import prompts_looked_at
+from tests.integration.prompts_kept import prompts_kept
 from tests.integration.records_kept import of_a_kind_left_for_tomorrow, records_kept
 
 ISSUER = Issuer("https://id.example.org", rsa.generate_private_key(public_exponent=65537, key_size=2048))
@@ -107,11 +109,13 @@ def play(desk: Desk) -> None:
     conversation_on_the_web(desk)
     a_turn_that_is_resumed(desk)
     asked_of_records(desk)
+    prompts_looked_at(desk)
     long_calls(desk)
     turns_that_fail(desk)
     work_left_lying(desk)
     rows_are_embedded(desk)
     talk_about_a_record(desk)
+    prompts_kept(desk)
     money(desk)
     of_a_kind_left_for_tomorrow(desk)
 

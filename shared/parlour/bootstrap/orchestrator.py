@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 from parlour.bootstrap import clients
 from parlour.bootstrap.database import Work, database, limited
+from parlour.bootstrap.embedding import spaces
 from parlour.bootstrap.providers import preload, providers
 from parlour.bootstrap.tools import endpoints
 from parlour.infra.ids import uuid7
@@ -33,6 +34,7 @@ def build_orchestrator() -> Work[JsonObject]:
         outbox=clients.queue(settings.outbox_queue_url),
         tools=clients.queue(settings.tools_queue_url),
         embedding=clients.delays(settings.embedding_queue_url),
+        embedder=spaces(settings, secrets).embedder,
         default_cap=settings.daily_cap_usd,
         clock=lambda: datetime.now(UTC),
         new_id=uuid7,

@@ -54,5 +54,6 @@ def _net() -> tuple[SweepSettings, Net]:
         embedding=clients.delays(settings.embedding_queue_url),
         wakeups=clients.delays(settings.wakeups_queue_url),
         clock=lambda: datetime.now(UTC),
+        ledger_days=settings.ledger_days,
     )
     return settings, net

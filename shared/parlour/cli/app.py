@@ -14,7 +14,18 @@ import typer
 from rich.console import Console
 from typer.exceptions import TyperException
 
-from parlour.cli import administration, attention, costs, drawing, files, records, reembedding, talk, terminal
+from parlour.cli import (
+    administration,
+    attention,
+    costs,
+    drawing,
+    files,
+    prompts,
+    records,
+    reembedding,
+    talk,
+    terminal,
+)
 from parlour.cli.target import Outside, Target
 from parlour.infra.errors import InvalidPack, InvalidRequest, Misconfigured, ParlourError
 from parlour.packs import folder as pack_folder
@@ -173,6 +184,8 @@ app.add_typer(administration.keys, name="keys")
 app.add_typer(administration.tenant, name="tenant")
 app.add_typer(attention.app, name="attention")
 app.add_typer(costs.app, name="cost")
+app.command()(prompts.explain)
+app.command()(prompts.rebuild)
 app.command()(records.search)
 app.command()(records.records)
 app.command()(records.show)

@@ -26,6 +26,11 @@ def remark(text: str) -> None:
     Console(stderr=True).print(Text(text, style="dim"), soft_wrap=True)
 
 
+def aside(what: RenderableType) -> None:
+    """Something drawn that is beside the point of the output."""
+    Console(stderr=True).print(what)
+
+
 def problem(text: str) -> None:
     """Why the command did not do what was asked."""
     Console(stderr=True).print(Text(text), soft_wrap=True)

@@ -1,41 +1,239 @@
-"""Layer 4: what was said before, verbatim, as alternating messages; the newest that fit."""
+"""Layers 3 and 4: what was said before. Verbatim while it is short; then it is cut, and a recap stands for the rest.
+
+History only grows at its end until it is cut: at more than 20 messages, or when it outgrows its room. A cut leaves the
+newest 10 messages (fewer where they do not fit), so that the next ones find room and the prompt's bytes stay the same
+for a while. What a cut takes away goes into the recap, line by line, and a long text that the talk is about stays.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
-from typing import Literal
 
-from parlour.context.segment import Layer, Segment, foreign, measure, text_block
-from parlour.infra.jsonable import Json, JsonObject
+from parlour.context import recap
+from parlour.context.choose import words_in
+from parlour.context.segment import (
+    Block,
+    Item,
+    Layer,
+    Lot,
+    Role,
+    Segment,
+    Source,
+    foreign,
+    joined,
+    tagged,
+    whole,
+    words,
+)
+from parlour.context.tokens import Meter
+from parlour.infra.jsonable import JsonObject
 
-KEPT_MESSAGES = 20
-"""At most this many messages stay verbatim (design section 7, layer 4)."""
+MOST_MESSAGES, KEPT_MESSAGES = 20, 10
+"""Past the first, history is cut to the second (design section 7, layer 4, and section 16)."""
+
+_LEFT_TO_GROW = 0.6
+"""The share of its room that a cut history may fill, so that it is not cut again by the next message."""
+
+RECAP_TOKENS = 500
+"""A recap takes this much at most (design section 7, layer 3)."""
+
+PASTED_TOKENS = 400
+"""A message from this length on may be a pasted document."""
+
+_ABOUT = 0.25
+"""The share of the newest messages' telling words that a pasted text must hold for the talk to be about it."""
+
+_TELLING_FROM = 6
+"""Letters from which on a word tells what is talked about; the words that every talk has are shorter, figures aside."""
+
+_SILENT = "(nothing that can be read)"
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """One earlier message of the session."""
+class Message:
+    """One message of an earlier turn; `source` names its row."""
 
-    role: Literal["user", "assistant"]
     text: str
+    source: Source
 
 
-def segment(said: Sequence[Said], cap: int) -> Segment:
-    """The newest messages that fit `cap` tokens, whole, oldest first, beginning with the user's.
+@dataclass(frozen=True, slots=True)
+class PastTurn:
+    """A turn that is over, as it enters history: what the user wrote and sent, what was called with one line for each
+    result, and the reply. Empty where there was none.
 
-    Messages of one role in a row become one message: the API wants the roles to alternate.
+    id        of its row.
+    called    whole messages of the API (role and content), as `stubs.called` made them.
+    attached  what was sent with it; without text what was refused then.
     """
-    messages = _alternating(said[-KEPT_MESSAGES:])
-    sizes = [measure((message,)) for message in messages]
-    first = 0
-    while first < len(messages) and (sum(sizes[first:]) > cap or messages[first]["role"] == "assistant"):
-        first += 1
-    return Segment(Layer.HISTORY, "append_only", "messages", messages[first:], sum(sizes[first:]))
+
+    number: int
+    id: str
+    asked: tuple[Message, ...]
+    called: tuple[JsonObject, ...] = ()
+    replied: tuple[Message, ...] = ()
+    attached: tuple[Item, ...] = ()
+
+    @property
+    def messages(self) -> int:
+        """How many messages people would count."""
+        return len(self.asked) + len(self.replied)
 
 
-def _alternating(said: Sequence[Said]) -> tuple[JsonObject, ...]:
-    messages: list[JsonObject] = []
-    for role, group in groupby((one for one in said if one.text.strip()), key=lambda one: one.role):
-        blocks: list[Json] = [text_block(foreign(one.text)) for one in group]
-        messages.append({"role": role, "content": blocks})
-    return tuple(messages)
+@dataclass(frozen=True, slots=True)
+class Lead:
+    """What stands before the history since its last cut: the recap, and a text that the talk is about.
+
+    since     the number of the first turn that is still verbatim.
+    forgone   messages that the recap has no room for.
+    """
+
+    since: int = 0
+    recap: tuple[str, ...] = ()
+    forgone: int = 0
+    pasted: Item | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """History as it is sent: what leads it, the turns that are verbatim, and those that were cut just now."""
+
+    lead: Lead
+    turns: tuple[PastTurn, ...]
+    cut: tuple[PastTurn, ...] = ()
+
+
+def tell(meter: Meter, lead: Lead, turns: Sequence[PastTurn], room: int, now: Sequence[Message] = ()) -> Told:
+    """What of the turns since the lead is told verbatim in `room` tokens, cutting where the rules say so; `now` is what
+    the user says in this turn."""
+    kept = tuple(turn for turn in turns if turn.number >= lead.since)
+    if sum(turn.messages for turn in kept) <= MOST_MESSAGES and size(meter, kept) <= room:
+        return Told(lead, kept)
+    stays = _newest(meter, kept, room)
+    cut = kept[: len(kept) - len(stays)]
+    if not cut:
+        return Told(lead, kept)
+    since = stays[0].number if stays else kept[-1].number + 1
+    return Told(_led(meter, lead, since, cut, [*_texts(stays), *(one.text for one in now)]), stays, cut)
+
+
+def segments(meter: Meter, told: Told) -> tuple[Segment, ...]:
+    """Layers 3 and 4; the first only where something was cut."""
+    blocks = tuple(block for turn in told.turns for block in _blocks(meter, turn))
+    history = Segment(Layer.HISTORY, "append_only", "messages", blocks)
+    lead = _lead_block(meter, told.lead)
+    return (Segment(Layer.SUMMARY, "until_cut", "messages", lead), history) if lead else (history,)
+
+
+def size(meter: Meter, turns: Sequence[PastTurn]) -> int:
+    """The tokens of turns as they are sent."""
+    return sum(block.tokens for turn in turns for block in _blocks(meter, turn))
+
+
+def lead_size(meter: Meter, lead: Lead) -> int:
+    """The tokens of layer 3."""
+    return sum(block.tokens for block in _lead_block(meter, lead))
+
+
+def said(meter: Meter, words_said: Sequence[Message], attached: Sequence[Item] = ()) -> tuple[Block, ...]:
+    """What a user wrote, as blocks. A turn begins with its user, even one who sent nothing that can be read: the API
+    wants it so."""
+    blocks = tuple(words(meter, foreign(one.text), role="user") for one in words_said if one.text.strip())
+    return blocks if blocks or attached else (words(meter, _SILENT, role="user"),)
+
+
+def attachment(meter: Meter, item: Item) -> Block:
+    """A file or an image that the user sent, as the model reads it; one without words was refused."""
+    if not item.text:
+        return refused(meter, item)
+    if item.is_json:
+        return Block((item.text,), whole(meter, {"type": "image"}, "user").tokens, "user", is_json=True)
+    return words(meter, *tagged("file", f"{foreign(item.title)}\n", foreign(item.text)), role="user")
+
+
+def refused(meter: Meter, item: Item) -> Block:
+    """What stands in the place of an attachment that is too large, now and later."""
+    return words(meter, f"[The user also sent {foreign(item.title)!r}, too large to read here.]", role="user")
+
+
+def _newest(meter: Meter, turns: Sequence[PastTurn], room: int) -> tuple[PastTurn, ...]:
+    """The newest turns that a cut leaves; the last one whatever it holds, as long as it fits at all."""
+    kept = turns[-1:] if size(meter, turns[-1:]) <= room else ()
+    for turn in reversed(turns[:-1] if kept else ()):
+        longer = [turn, *kept]
+        is_long = sum(one.messages for one in longer) > KEPT_MESSAGES
+        if is_long or size(meter, longer) > int(room * _LEFT_TO_GROW):
+            break
+        kept = longer
+    return tuple(kept)
+
+
+def _led(meter: Meter, lead: Lead, since: int, cut: Sequence[PastTurn], talk: Sequence[str]) -> Lead:
+    lines = [*lead.recap, *(line for turn in cut for line in _recapped(turn))]
+    lines = [foreign(line) for line in lines]
+    kept = list(lines)
+    while kept and sum(meter.count(line) for line in joined(kept, "\n")) > RECAP_TOKENS:
+        kept.pop(0)
+    pasted = _pasted(meter, cut, talk) or _still(lead.pasted, talk)
+    return Lead(since, tuple(kept), lead.forgone + len(lines) - len(kept), pasted)
+
+
+def _recapped(turn: PastTurn) -> list[str]:
+    sent = [f"- user sent {' '.join(one.title.split())}" for one in turn.attached]
+    asked = [f"- user: {recap.line(one.text)}" for one in turn.asked if one.text.strip()]
+    return [*sent, *asked, *(f"- you: {recap.line(one.text)}" for one in turn.replied if one.text.strip())]
+
+
+def _pasted(meter: Meter, cut: Sequence[PastTurn], talk: Sequence[str]) -> Item | None:
+    """The newest long text among what is cut that the talk is about."""
+    for turn in reversed(cut):
+        for message in reversed(turn.asked):
+            if meter.count(message.text) >= PASTED_TOKENS and _is_about(talk, message.text):
+                return Item(Lot.PASTED, message.text, message.source, title="a text that the talk is about")
+    return None
+
+
+def _still(pasted: Item | None, talk: Sequence[str]) -> Item | None:
+    return pasted if pasted and _is_about(talk, pasted.text) else None
+
+
+def _is_about(talk: Sequence[str], text: str) -> bool:
+    """Whether what was said since has enough of the text's own words. A talk that said nothing telling is still about
+    it."""
+    spoken = {word for one in talk for word in _telling(one)}
+    return not spoken or len(spoken & _telling(text)) / len(spoken) >= _ABOUT
+
+
+def _telling(text: str) -> set[str]:
+    return {
+        word.lower()
+        for word in words_in(text)
+        if len(word) >= _TELLING_FROM or any(letter.isdigit() for letter in word)
+    }
+
+
+def _texts(turns: Sequence[PastTurn]) -> list[str]:
+    return [one.text for turn in turns for one in (*turn.asked, *turn.replied)]
+
+
+def _lead_block(meter: Meter, lead: Lead) -> tuple[Block, ...]:
+    parts: list[str] = []
+    if lead.recap:
+        more = f"(and {lead.forgone} messages before that)\n" if lead.forgone else ""
+        parts += ["Earlier in this conversation, shortened:\n" + more, *joined(lead.recap, "\n")]
+    if lead.pasted:
+        parts += ["\n\n"] if parts else []
+        parts += ["The user gave this text, whole:\n", foreign(lead.pasted.text)]
+    return (words(meter, *tagged("earlier", *parts), role="user"),) if parts else ()
+
+
+def _blocks(meter: Meter, turn: PastTurn) -> tuple[Block, ...]:
+    attached = [attachment(meter, one) for one in turn.attached]
+    called = [block for message in turn.called for block in _message_blocks(meter, message)]
+    replied = [words(meter, foreign(one.text), role="assistant") for one in turn.replied if one.text.strip()]
+    return (*attached, *said(meter, turn.asked, turn.attached), *called, *replied)
+
+
+def _message_blocks(meter: Meter, message: JsonObject) -> list[Block]:
+    role: Role = "assistant" if message["role"] == "assistant" else "user"
+    content = message["content"]
+    return [whole(meter, one, role) for one in content if isinstance(one, dict)] if isinstance(content, list) else []

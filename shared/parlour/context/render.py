@@ -1,21 +1,13 @@
-"""Segments to the bytes that are sent: tools, system, messages, and the marks of the prompt cache.
+"""Segments to the bytes that are sent: tools, system, messages, and the marks of the prompt cache."""
 
-At most four marks are allowed, and a prefix shorter than the model's minimum is silently not cached, so a mark
-is set only where it can pay: at the end of the persona, at the end of the briefing, at the end of the history, and
-at the moving end of this turn's tool results.
-"""
-
-from collections.abc import Sequence
+import itertools
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from parlour.context.segment import Layer, Placement, Segment
+from parlour.context.segment import Block, Layer, Role, Segment
 from parlour.infra.jsonable import Json, JsonObject, digest
 
-MINIMUM_CACHED_TOKENS = 1_024
-"""The smallest prefix that Anthropic's larger models cache; smaller models ask for up to 4,096."""
-
 _MARK: JsonObject = {"type": "ephemeral"}
-_TAIL = ("<parlour:tail>", "</parlour:tail>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,56 +24,44 @@ class Prompt:
         return digest([list(self.tools), list(self.system), list(self.messages)])
 
 
-def tail(text: str) -> str:
-    """`text` in the wrapping that tells it from the user's own words."""
-    return f"{_TAIL[0]}\n{text}\n{_TAIL[1]}"
+def in_order(segments: Sequence[Segment]) -> list[Segment]:
+    """Segments in the order of their bytes: the opening message and its tail come before the turn's calls, and a
+    repeated reminder after them."""
+    return sorted(segments, key=_place)
 
 
-def render(segments: Sequence[Segment]) -> Prompt:
-    """Lay the segments out in the order of their layers and set the marks that can pay."""
-    tools = _blocks(segments, "tools")
-    system = _system(segments)
-    earlier = _messages(segments, before_opening=True)
-    called = _messages(segments, before_opening=False)
-    opening: JsonObject = {"role": "user", "content": [*_blocks(segments, "opening"), *_blocks(segments, "tail")]}
-    sizes = {segment.layer: segment.tokens for segment in segments}
-    prefix = sum(tokens for layer, tokens in sizes.items() if layer <= Layer.BRIEFING)
-    if earlier and prefix + _size(segments, "messages") >= MINIMUM_CACHED_TOKENS:
-        earlier = (*earlier[:-1], _marked(earlier[-1]))
-    if called and sum(sizes.values()) >= MINIMUM_CACHED_TOKENS:
-        called = (*called[:-1], _marked(called[-1]))
-    return Prompt(tools, system, (*earlier, opening, *called))
+def render(segments: Sequence[Segment], marked: Collection[int] = ()) -> Prompt:
+    """Lay the segments out; `marked` says after how many blocks the prompt is marked for the cache.
+
+    Blocks of one role in a row become one message: the API wants the roles to alternate.
+    """
+    ordered = in_order(segments)
+    numbers = itertools.count(1)
+    numbered = [(one, block, next(numbers) in marked) for one in ordered for block in one.blocks]
+    tools = tuple(_sent(block, is_marked) for one, block, is_marked in numbered if one.placement == "tools")
+    system = tuple(_sent(block, is_marked) for one, block, is_marked in numbered if one.placement == "system")
+    said = [(block, is_marked) for one, block, is_marked in numbered if one.placement not in {"tools", "system"}]
+    return Prompt(tools, system, _messages(said))
 
 
-def _system(segments: Sequence[Segment]) -> tuple[JsonObject, ...]:
-    """The system prompt, with a mark after each of its segments up to which it is long enough."""
-    blocks: list[JsonObject] = []
-    prefix = sum(segment.tokens for segment in segments if segment.placement == "tools")
-    for segment in (one for one in segments if one.placement == "system"):
-        prefix += segment.tokens
-        marked = {**segment.blocks[-1], "cache_control": _MARK}
-        last = marked if prefix >= MINIMUM_CACHED_TOKENS else segment.blocks[-1]
-        blocks += [*segment.blocks[:-1], last]
-    return tuple(blocks)
+def _place(segment: Segment) -> tuple[int, int]:
+    """Opening before tail before calls, whatever the numbers of their layers."""
+    rank = {"tools": 0, "system": 1, "messages": 2, "opening": 3, "tail": 4, "last": 6}[segment.placement]
+    if segment.layer is Layer.CALLS:
+        rank = 5
+    return rank, segment.layer
 
 
-def _blocks(segments: Sequence[Segment], placement: Placement) -> tuple[JsonObject, ...]:
-    return tuple(block for segment in segments if segment.placement == placement for block in segment.blocks)
+def _messages(blocks: Sequence[tuple[Block, bool]]) -> tuple[JsonObject, ...]:
+    messages: list[tuple[Role, list[Json]]] = []
+    for block, is_marked in blocks:
+        role = block.role or "user"
+        if not messages or messages[-1][0] != role:
+            messages.append((role, []))
+        messages[-1][1].append(_sent(block, is_marked))
+    return tuple({"role": role, "content": content} for role, content in messages)
 
 
-def _messages(segments: Sequence[Segment], *, before_opening: bool) -> tuple[JsonObject, ...]:
-    """Layer 11 opens the turn: messages of lower layers come before it, those of layer 12 after."""
-    chosen = [s for s in segments if s.placement == "messages" and (s.layer < Layer.MESSAGE) == before_opening]
-    return tuple(message for segment in chosen for message in segment.blocks)
-
-
-def _size(segments: Sequence[Segment], placement: Placement) -> int:
-    return sum(s.tokens for s in segments if s.placement == placement and s.layer < Layer.MESSAGE)
-
-
-def _marked(message: JsonObject) -> JsonObject:
-    content = message["content"]
-    if not isinstance(content, list) or not isinstance(content[-1], dict):
-        return message
-    marked: list[Json] = [*content[:-1], {**content[-1], "cache_control": _MARK}]
-    return {**message, "content": marked}
+def _sent(block: Block, is_marked: bool) -> JsonObject:
+    sent = block.to_json()
+    return {**sent, "cache_control": _MARK} if is_marked else sent

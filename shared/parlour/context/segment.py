@@ -1,15 +1,18 @@
 """A prompt is a list of segments: what each layer contributes, how long its bytes stay, where it goes.
 
-The layers, their order and their numbers are the table of the design, section 7.
+The layers, their order and their numbers are the table of the design, section 7. What might go into a layer are items;
+what does go in stands in blocks, made of the items' own pieces, so that any prompt can be taken apart again.
 """
 
+import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import IntEnum
+from enum import IntEnum, StrEnum
 from typing import Literal
 
-from parlour.context import tokens
-from parlour.infra.jsonable import JsonObject, canonical
+from parlour.context.tokens import MESSAGE_OVERHEAD, Meter
+from parlour.infra.jsonable import Json, JsonObject, canonical
 
 
 class Layer(IntEnum):
@@ -30,26 +33,147 @@ class Layer(IntEnum):
     CALLS = 12
 
 
+class Lot(StrEnum):
+    """Kinds of items; each belongs to one layer. Lots, not layers, are what is dropped before another."""
+
+    TOOLS = "tools"
+    HUMAN = "human"
+    TEAM = "team"
+    AGENT = "agent"
+    PULSE = "pulse"
+    SINCE_PULSE = "since_pulse"
+    RECORD = "record"
+    LINKED = "linked"
+    TREE = "tree"
+    PROJECTS = "projects"
+    PROJECT_FILES = "project_files"
+    RECENT = "recent"
+    DISTILLATIONS = "distillations"
+    NEAREST = "nearest"
+    SUMMARY = "summary"
+    PASTED = "pasted"
+    HISTORY = "history"
+    RECALL = "recall"
+    OTHER_SESSIONS = "other_sessions"
+    FACTS = "facts"
+    EPISODES = "episodes"
+    DELTAS = "deltas"
+    STATE = "state"
+    HEARTBEAT = "heartbeat"
+    REMINDER = "reminder"
+    FLOATING = "floating"
+    WORDS = "words"
+    ATTACHMENTS = "attachments"
+    CALLS = "calls"
+
+    @property
+    def layer(self) -> Layer:
+        """The layer that items of this lot go into."""
+        return _LAYERS[self]
+
+
+_LAYERS: dict[Lot, Layer] = {
+    Lot.TOOLS: Layer.TOOLS,
+    Lot.HUMAN: Layer.TIERS, Lot.TEAM: Layer.TIERS, Lot.AGENT: Layer.TIERS,
+    Lot.PULSE: Layer.BRIEFING, Lot.SINCE_PULSE: Layer.BRIEFING, Lot.RECORD: Layer.BRIEFING, Lot.LINKED: Layer.BRIEFING,
+    Lot.TREE: Layer.BRIEFING, Lot.PROJECTS: Layer.BRIEFING, Lot.PROJECT_FILES: Layer.BRIEFING,
+    Lot.RECENT: Layer.BRIEFING, Lot.DISTILLATIONS: Layer.BRIEFING, Lot.NEAREST: Layer.BRIEFING,
+    Lot.SUMMARY: Layer.SUMMARY, Lot.PASTED: Layer.SUMMARY,
+    Lot.HISTORY: Layer.HISTORY,
+    Lot.RECALL: Layer.RECALL, Lot.OTHER_SESSIONS: Layer.RECALL,
+    Lot.FACTS: Layer.MEMORY, Lot.EPISODES: Layer.MEMORY,
+    Lot.DELTAS: Layer.DELTAS, Lot.STATE: Layer.STATE,
+    Lot.HEARTBEAT: Layer.HEARTBEAT, Lot.REMINDER: Layer.REMINDER,
+    Lot.FLOATING: Layer.MESSAGE, Lot.WORDS: Layer.MESSAGE, Lot.ATTACHMENTS: Layer.MESSAGE,
+    Lot.CALLS: Layer.CALLS,
+}  # fmt: skip
+
 type Stability = Literal["config", "briefing", "until_cut", "append_only", "turn"]
 """How long a segment's bytes stay the same: until its cause changes, until the next cut, for ever, this turn."""
 
-type Placement = Literal["tools", "system", "messages", "opening", "tail"]
-"""Where it goes. `opening` and `tail` share the user message that opened the turn, in that order."""
+type Placement = Literal["tools", "system", "messages", "opening", "tail", "last"]
+"""Where it goes. `opening` and `tail` share the user message that opened the turn, in that order; `last` comes after
+everything, where a reminder is repeated once tools have answered."""
+
+type Role = Literal["user", "assistant"]
+
+IMAGE_TOKENS = 1_600
+"""What an image is taken to cost, whatever its size: about what Anthropic's API charges for the largest it does not
+shrink (width x height / 750)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where an item's words come from: a row of a table, at a version (0 where rows have none)."""
+
+    table: str
+    id: str
+    version: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One candidate for a prompt.
+
+    text      its words, as they would stand in the prompt.
+    shorter   the same in fewer words, fullest first; taken where the whole does not fit.
+    score     what decides inside its lot: higher comes first, oldest-first lots ignore it.
+    level     its classification: above the reader's clearance it never gets in.
+    title     what people call it, for the ledger; never part of a prompt.
+    is_json   its text is a whole content block (an image) as canonical JSON.
+    also      further rows that it tells of: with the source, what it must be forgotten or hidden with.
+    """
+
+    lot: Lot
+    text: str
+    source: Source
+    shorter: tuple[str, ...] = ()
+    score: float = 0.0
+    level: int = 0
+    title: str = ""
+    is_json: bool = False
+    also: tuple[Source, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A content block in the making: its pieces with nothing between them.
+
+    role     whose message it stands in; None outside the messages.
+    is_json  its one piece is a whole block (a tool's definition, a call, a result, an image) as canonical JSON.
+    tokens   its pieces, counted one by one; what the budget reckons with.
+    """
+
+    pieces: tuple[str, ...]
+    tokens: int
+    role: Role | None = None
+    is_json: bool = False
+
+    def to_json(self) -> JsonObject:
+        """The block as it is sent."""
+        if self.is_json:
+            sent: JsonObject = json.loads(self.pieces[0])
+            return sent
+        return text_block("".join(self.pieces))
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """One block of an assembled prompt. `blocks` are content blocks, messages or tool definitions, by placement."""
+    """One layer's contribution to an assembled prompt."""
 
     layer: Layer
     stability: Stability
     placement: Placement
-    blocks: tuple[JsonObject, ...]
-    tokens: int
+    blocks: tuple[Block, ...]
+
+    @property
+    def tokens(self) -> int:
+        """What it counts for in the budget."""
+        return sum(block.tokens for block in self.blocks)
 
 
-_OUR_TAG = re.compile(r"<(/?)\s*parlour\s*:", re.IGNORECASE)
-"""Models read a tag in capitals or with a space in it as the same tag."""
+_OUR_TAG = re.compile(r"<\s*(/?)\s*parlour\s*(?::\s*)+", re.IGNORECASE)
+"""Models read a tag in capitals or with a space in it as the same tag; taken apart, none may be left."""
 
 
 def foreign(text: str) -> str:
@@ -57,21 +181,37 @@ def foreign(text: str) -> str:
     return _OUR_TAG.sub(r"<\1parlour ", text)
 
 
+def tagged(name: str, *pieces: str) -> tuple[str, ...]:
+    """Pieces in the wrapping that tells them from anybody's own words."""
+    return (f"<parlour:{name}>\n", *pieces, f"\n</parlour:{name}>")
+
+
 def text_block(text: str) -> JsonObject:
     """A content block of plain text."""
     return {"type": "text", "text": text}
 
 
-def measure(blocks: tuple[JsonObject, ...]) -> int:
-    """The tokens of blocks as they are sent: text for what it says, anything structured as its JSON."""
-    return sum(_measure_block(block) for block in blocks)
+def words(meter: Meter, *pieces: str, role: Role | None = None) -> Block:
+    """A block of text; inside the messages it counts a message's overhead, whether or not it begins one."""
+    return Block(pieces, sum(meter.count(piece) for piece in pieces) + _overhead(role), role)
 
 
-def _measure_block(block: JsonObject) -> int:
-    if block.get("type") == "text":
-        return tokens.count(str(block["text"]))
-    if "role" in block:
-        content = block["content"]
-        inner = tuple(part for part in content if isinstance(part, dict)) if isinstance(content, list) else ()
-        return measure(inner) + tokens.MESSAGE_OVERHEAD
-    return tokens.count(canonical(block))
+def whole(meter: Meter, block: JsonObject, role: Role | None = None) -> Block:
+    """A block that is anything but text; an image counts for what images are taken to cost."""
+    text = canonical(block)
+    tokens = IMAGE_TOKENS if block.get("type") == "image" else meter.count(text)
+    return Block((text,), tokens + _overhead(role), role, is_json=True)
+
+
+def _overhead(role: Role | None) -> int:
+    return MESSAGE_OVERHEAD if role else 0
+
+
+def joined(pieces: Sequence[str], between: str = "\n\n") -> tuple[str, ...]:
+    """Pieces with something between them, as pieces of their own: the same separator is kept once."""
+    return tuple(one for piece in pieces for one in (between, piece))[1:]
+
+
+def as_list(blocks: Sequence[JsonObject]) -> list[Json]:
+    """Blocks as a JSON list."""
+    return [*blocks]

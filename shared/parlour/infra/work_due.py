@@ -15,7 +15,7 @@ from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Queries
 from parlour.infra.queues import Delays
 
-type Kind = Literal["session", "outbox", "tool_call", "embedding", "file", "record_type"]
+type Kind = Literal["session", "outbox", "tool_call", "embedding", "file", "record_type", "ledgers"]
 
 GRACE = timedelta(minutes=5)
 """How long work may take its usual way before the sweep looks after it."""
@@ -27,6 +27,7 @@ _KINDS: dict[str, Kind] = {
     "embedding": "embedding",
     "file": "file",
     "record_type": "record_type",
+    "ledgers": "ledgers",
 }
 
 SQL = Queries.beside(__file__)

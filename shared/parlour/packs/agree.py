@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator
 from parlour.infra.errors import PackProblem
 from parlour.knowledge.records.snapshots import placeholders
 from parlour.knowledge.text.nearest import listed, meant
-from parlour.packs import facts
+from parlour.packs import facts, prompts
 from parlour.packs.format import Agent, Binding, EntityType, Guardrail, Human, Team, Tool, WhatsApp
 from parlour.packs.locate import Located, Place
 from parlour.packs.reading import TENANT, Reading
@@ -69,6 +69,9 @@ def _agents(reading: Reading, built_in: Collection[str]) -> Iterator[PackProblem
     for _, agent, at in reading.each("agents", Agent):
         yield from _all_known(at, ("tools",), "tool", agent.tools, reading.names("tools").union(built_in))
         yield from _guardrails(at, agent.guardrails)
+        yield from _repeated(at, ("modes",), agent.modes)
+        if found := prompts.problem(prompts.settings(agent.budget)):
+            yield at.problem(*found)
 
 
 def _bindings(reading: Reading) -> Iterator[PackProblem]:
@@ -139,8 +142,18 @@ def _entity_types(reading: Reading) -> Iterator[PackProblem]:
         )
         if kind.rag.chat_agent:
             yield from _known(at, ("rag", "chat_agent"), "agent", kind.rag.chat_agent, reading.names("agents"))
+        yield from _own_budget(reading, kind, at)
         for name in sorted(placeholders(kind.rag.semantic)):
             yield from _known(at, ("rag", "semantic"), "property", name, kind.properties)
+
+
+def _own_budget(reading: Reading, kind: EntityType, at: Located) -> Iterator[PackProblem]:
+    """What a kind says otherwise must make sense over the budget of every agent that has a sound one itself."""
+    given = [prompts.settings(agent.budget) for _, agent, _ in reading.each("agents", Agent)]
+    sound = [one for one in given if prompts.problem(one) is None]
+    own = prompts.settings(kind.rag.budget) if kind.rag.budget else {}
+    if found := next((wrong for one in sound or [{}] if (wrong := prompts.problem(one, own))), None):
+        yield at.problem(("rag", *found[0]), found[1])
 
 
 def _guardrails(at: Located, rules: Iterable[Guardrail]) -> Iterator[PackProblem]:

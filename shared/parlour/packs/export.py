@@ -16,9 +16,10 @@ from parlour.models import spend
 from parlour.packs import explain, front_matter, store
 from parlour.packs.drafts import TOOL_HOSTS
 from parlour.packs.emit import emit
-from parlour.packs.format import Agent, Binding, DocumentHeader, EntityType, Human, Part, Record, Team, Tenant, Tool
+from parlour.packs.format import Agent, Binding, DocumentHeader, EntityType, Human, Record, Team, Tenant, Tool
 from parlour.packs.forms import from_row, said
 from parlour.packs.locate import Located
+from parlour.packs.part import Part
 from parlour.packs.plan import Kind, Stored
 from parlour.packs.reading import TENANT
 from parlour.principal import Principal

@@ -16,21 +16,16 @@ are words in a pack and integers in the database.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
+from pydantic import AfterValidator, BeforeValidator, Field, JsonValue
 
 from parlour.packs import spelling
+from parlour.packs.locate import Located
+from parlour.packs.part import Part
+from parlour.packs.prompts import Budget, Mode, OwnBudget, numbered
 from parlour.principal import LEVELS
-
-
-class Part(BaseModel):
-    """Something a pack says; nothing in it is converted silently and nothing unknown is let through."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-    elsewhere: ClassVar[Mapping[str, str]] = {}
-    """Fields that people look for here, and where they are instead."""
 
 
 def _level(value: object) -> int:
@@ -69,7 +64,7 @@ class Tenant(Part):
     slug: Slug
     display_name: Name
     daily_cap_usd: Annotated[float, AfterValidator(spelling.cap)] | None = None
-    secrets: dict[Identifier, Annotated[str, AfterValidator(spelling.secret_reference)]] = {}
+    secrets: dict[Identifier, Annotated[str, AfterValidator(spelling.secret_reference)]] = {}  # noqa: RUF012 - pydantic copies it
     tool_hosts: tuple[Annotated[str, AfterValidator(spelling.tool_host)], ...] = ()
 
 
@@ -143,15 +138,13 @@ class Retrieval(Part):
     limit: Annotated[int, Field(ge=1, le=20)] = 6
 
 
-class Budget(Part):
-    """The context budget: a profile, and its total in tokens when it is not the profile's own."""
-
-    profile: Literal["entity", "messaging"] = "messaging"
-    tokens: Annotated[int, Field(ge=2_000, le=200_000)] | None = None
-
-
 class Agent(Part):
-    """Tier 3: models, tools (by name), limits."""
+    """Tier 3: models, tools (by name), limits.
+
+    prompt     where its instructions stand: in the system prompt, or floating before the user's words.
+    modes      what it may do with a request; without `act`, calls that change something are refused.
+    reminders  said at the end of every prompt; together no more than the reminder's layer takes.
+    """
 
     display_name: Name
     instructions: Prose = ""
@@ -162,6 +155,9 @@ class Agent(Part):
     budget: Budget = Budget()
     guardrails: tuple[Guardrail, ...] = ()
     max_tool_iterations: Annotated[int, Field(ge=0, le=20)] = 4
+    prompt: Literal["system", "floating"] = "system"
+    modes: Annotated[tuple[Mode, ...], Field(min_length=1)] = ("clarify", "inform", "act")
+    reminders: tuple[Annotated[str, Field(min_length=1, max_length=200)], ...] = ()
 
 
 class Template(Part):
@@ -269,7 +265,7 @@ class Rag(Part):
     chat_visibility: Literal["private", "shared", "role_gated"] = "private"
     chat_agent: Slug | None = None
     summary_interval: Annotated[int, Field(ge=10, le=1_000)] = 50
-    budget: Annotated[int, Field(ge=2_000, le=200_000)] | None = None
+    budget: Annotated[OwnBudget, BeforeValidator(numbered)] | None = None
     classification: Literal["public", "internal", "confidential", "restricted"] = "public"
     icon: Annotated[str, AfterValidator(spelling.icon)] = ""
     colour: Annotated[str, AfterValidator(spelling.colour)] = ""
@@ -280,7 +276,7 @@ class EntityType(Part):
     """A kind of business record."""
 
     display_name: Name
-    properties: dict[Identifier, Property] = {}
+    properties: dict[Identifier, Property] = {}  # noqa: RUF012 - pydantic copies it
     rag: Rag = Rag()
 
 
@@ -306,7 +302,7 @@ class Record(Part):
     name: Annotated[str, Field(min_length=1, max_length=300)]
     classification: Level = 0
     project: Reference | None = None
-    properties: dict[Identifier, Scalar] = {}
+    properties: dict[Identifier, Scalar] = {}  # noqa: RUF012 - pydantic copies it
     sources: tuple[Source, ...] = ()
     links: tuple[Link, ...] = ()
 
@@ -320,7 +316,7 @@ class DocumentHeader(Part):
     classification: Level = 0
     date: Annotated[str, AfterValidator(spelling.moment)] = ""
     author: Line = ""
-    metadata: dict[Identifier, Scalar] = {}
+    metadata: dict[Identifier, Scalar] = {}  # noqa: RUF012 - pydantic copies it
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,7 +329,8 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Pack:
-    """A valid pack. Every mapping is by slug, name or key; records by `type/key`."""
+    """A valid pack. Every mapping is by slug, name or key; records by `type/key`; `located` says on which lines its
+    files say what they say."""
 
     tenant: Tenant
     humans: Mapping[str, Human]
@@ -344,3 +341,4 @@ class Pack:
     entity_types: Mapping[str, EntityType]
     records: Mapping[str, Record]
     documents: Mapping[str, Document]
+    located: Mapping[str, Located] = field(default_factory=dict, compare=False)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from parlour.infra.jsonable import Json, JsonObject
-from parlour.packs.format import Part
+from parlour.packs.part import Part
 from parlour.principal import LEVELS
 
 _LEVEL_FIELDS = frozenset({"clearance", "classification"})
@@ -13,7 +13,7 @@ _LEVEL_FIELDS = frozenset({"clearance", "classification"})
 def stored(part: Part) -> JsonObject:
     """A part as its row has it: every field of the part itself, and inside it what is not a default."""
     fields = type(part).model_fields.items()
-    return {field.alias or name: _inner(getattr(part, name)) for name, field in fields}
+    return {field.alias or name: inner(getattr(part, name)) for name, field in fields}
 
 
 def said(part: Part) -> JsonObject:
@@ -33,14 +33,15 @@ def _in_words(name: str, value: Json) -> Json:
 def _told(part: Part) -> JsonObject:
     fields = type(part).model_fields.items()
     named = ((field.alias or name, getattr(part, name), field.default) for name, field in fields)
-    return {name: _inner(inner) for name, inner, default in named if inner != default}
+    return {name: inner(value) for name, value, default in named if value != default}
 
 
-def _inner(value: Any) -> Json:
+def inner(value: Any) -> Json:
+    """What stands in a field, as JSON: of a part, what is not a default."""
     if isinstance(value, Part):
         return _told(value)
     if isinstance(value, Mapping):
-        return {str(name): _inner(value[name]) for name in sorted(value)}
+        return {str(name): inner(value[name]) for name in sorted(value)}
     if isinstance(value, tuple | list):
-        return [_inner(item) for item in value]
+        return [inner(item) for item in value]
     return value  # type: ignore[no-any-return]

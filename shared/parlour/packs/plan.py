@@ -9,8 +9,9 @@ from uuid import UUID
 from parlour.infra.ids import NewId
 from parlour.infra.jsonable import JsonObject, canonical
 from parlour.knowledge.records.changes import Changes
-from parlour.packs.format import Pack, Part
+from parlour.packs.format import Pack
 from parlour.packs.forms import stored
+from parlour.packs.part import Part
 
 type Kind = Literal["human", "team", "agent", "tool", "entity_type", "binding", "secret"]
 

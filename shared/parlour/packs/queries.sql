@@ -20,7 +20,7 @@ UNION ALL
 SELECT 'agent', id, slug, version, jsonb_build_object(
            'display_name', display_name, 'instructions', instructions, 'model_routing', model_routing, 'tools', tools,
            'memory_policy', memory_policy, 'retrieval', retrieval, 'budget', budget, 'guardrails', guardrails,
-           'max_tool_iterations', max_tool_iterations)
+           'max_tool_iterations', max_tool_iterations, 'prompt', prompt, 'modes', modes, 'reminders', reminders)
   FROM agents
 UNION ALL
 SELECT 'tool', id, name, version, jsonb_build_object(
@@ -76,15 +76,16 @@ INSERT INTO team_members (tenant_id, team_id, human_id) VALUES (current_tenant()
 -- name: put_agent
 -- An agent as a pack has it, under its next version.
 INSERT INTO agents (tenant_id, id, slug, display_name, instructions, model_routing, tools, memory_policy, retrieval,
-                    budget, guardrails, max_tool_iterations, version, created_at, updated_at)
+                    budget, guardrails, max_tool_iterations, prompt, modes, reminders, version, created_at, updated_at)
 VALUES (current_tenant(), %(id)s, %(name)s, %(display_name)s, %(instructions)s, %(model_routing)s, %(tools)s,
-        %(memory_policy)s, %(retrieval)s, %(budget)s, %(guardrails)s, %(max_tool_iterations)s, %(version)s,
-        %(now)s, %(now)s)
+        %(memory_policy)s, %(retrieval)s, %(budget)s, %(guardrails)s, %(max_tool_iterations)s, %(prompt)s, %(modes)s, %(reminders)s,
+        %(version)s, %(now)s, %(now)s)
 ON CONFLICT (tenant_id, slug) DO UPDATE
    SET display_name = excluded.display_name, instructions = excluded.instructions,
        model_routing = excluded.model_routing, tools = excluded.tools, memory_policy = excluded.memory_policy,
        retrieval = excluded.retrieval, budget = excluded.budget, guardrails = excluded.guardrails,
-       max_tool_iterations = excluded.max_tool_iterations, version = excluded.version,
+       max_tool_iterations = excluded.max_tool_iterations, prompt = excluded.prompt, modes = excluded.modes,
+       reminders = excluded.reminders, version = excluded.version,
        updated_at = excluded.updated_at;
 
 -- name: put_tool

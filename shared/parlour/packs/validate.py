@@ -30,6 +30,7 @@ def validate(files: Mapping[str, str], endpoints: Collection[str] = built_in.END
         entity_types=found.all("entity_types", EntityType),
         records=_records(found),
         documents=found.documents(),
+        located=found.located,
     )
 
 

@@ -67,7 +67,12 @@ class Team:
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """The machinery: instructions, models, tools, memory, budget. `tools` are names."""
+    """The machinery: instructions, models, tools, memory, budget. `tools` are names.
+
+    prompt     "system", or "floating": the instructions stand before what the user sends.
+    modes      which of clarify, inform and act it may do; without act nothing is written.
+    reminders  said at the end of every prompt.
+    """
 
     id: UUID
     slug: str
@@ -80,7 +85,15 @@ class Agent:
     budget: JsonObject
     guardrails: tuple[Json, ...]
     max_tool_iterations: int
+    prompt: str
+    modes: tuple[str, ...]
+    reminders: tuple[str, ...]
     version: int
+
+    @property
+    def acts(self) -> bool:
+        """Whether it may change anything."""
+        return "act" in self.modes
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
-from parlour.infra.errors import ModelError
+from parlour.infra.errors import ModelError, ToolNotAvailable
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.knowledge.tools.operations import operations
@@ -22,6 +22,11 @@ from parlour.turns.journal import Call, Journal, RunTools, ToolRequest
 from parlour.turns.load import Loaded
 from parlour.turns.operations import Events, events
 from parlour.turns.running import SECONDS_KEPT, Running
+
+_NOT_ACTING = (
+    "you may ask and explain here, not change anything; nothing was done. Tell the user what you would have done"
+)
+"""What a model is told whose agent does not have the mode `act`, when it asks for a tool that writes."""
 
 
 def idempotency_key(turn_id: UUID, step: int, call_id: str) -> str:
@@ -49,7 +54,7 @@ def reserve_effects(
     wanted = [
         (request, tool)
         for request in requests
-        if (tool := _tool(loaded, request.name)) and tool.writes and not tool.heavy
+        if (tool := _tool(loaded, request.name)) and tool.writes and not tool.heavy and loaded.persona.agent.acts
     ]
     opened = [_open(running, step, request, now) for request, _ in wanted]
     running.open_calls.update({(step, one.call_id): one for one in opened})
@@ -66,13 +71,21 @@ def _act(running: Running, loaded: Loaded, step: int, request: ToolRequest) -> C
     running.feed.add("tool_call", {"name": request.name})
     tool = _tool(loaded, request.name)
     with running.stages.timed("tools") as took:
-        if tool is not None and tool.heavy:
+        if tool is not None and tool.writes and _may_not(running, loaded, step, request):
+            result = failed(ToolNotAvailable(_NOT_ACTING))
+            _finished(running, step, request, result, running.services.clock(), 0)
+        elif tool is not None and tool.heavy:
             result = _hand_over(running, step, request, tool)
         elif tool is not None and tool.writes:
             result = _effect(running, loaded, step, request, tool)
         else:
             result = _read(running, loaded, step, request, took)
     return Call(step, request.call_id, result.content)
+
+
+def _may_not(running: Running, loaded: Loaded, step: int, request: ToolRequest) -> bool:
+    """Whether the agent's modes forbid what changes something. What was reserved while they did not is settled."""
+    return not loaded.persona.agent.acts and (step, request.call_id) not in running.open_calls
 
 
 def _read(running: Running, loaded: Loaded, step: int, request: ToolRequest, took: Callable[[], int]) -> ToolResult:

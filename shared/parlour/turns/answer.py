@@ -119,7 +119,10 @@ def _put_outbox(running: Running, tx: Transaction, outbox_id: UUID, message_id: 
 
 
 def _finish(running: Running, tx: Transaction, said: Answer, stage_ms: dict[str, Json]) -> bool:
+    """Close the turn, with how its calls enter history and what the session's next prompt stands on."""
+    prompting = running.prompting
     return store.finish_turn(
         tx, running.lease, running.turn.id, state=said.state, degraded=said.degraded, problem=said.problem,
-        stage_ms=stage_ms, now=running.services.clock(),
+        stage_ms=stage_ms, called=prompting.called() if prompting else (),
+        standing=prompting.over() if prompting else None, now=running.services.clock(),
     )  # fmt: skip

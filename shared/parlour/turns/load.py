@@ -1,24 +1,23 @@
 """Everything a turn needs, read once when it begins: who, as whom, with what, and what was said."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
-from parlour.context import budget, heartbeat, tiers, tokens
-from parlour.context.assemble import Candidates
-from parlour.context.briefing import Briefing
+from parlour.context import budget, heartbeat, tiers
+from parlour.context.assemble import begin
 from parlour.context.calls import Round
-from parlour.context.history import KEPT_MESSAGES, Said
-from parlour.infra.errors import NotFound
+from parlour.context.history import Message, PastTurn
+from parlour.context.materials import Materials, Moment
+from parlour.context.segment import Item, Layer, Lot, Source
+from parlour.context.standing import Standing
+from parlour.infra.errors import Misconfigured, NotFound, PromptOverflow
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
-from parlour.knowledge.documents import catalogue, tree
-from parlour.knowledge.records import entities
 from parlour.knowledge.records.linked import Focus, LinkCache, focus
-from parlour.knowledge.records.linked_text import briefings
-from parlour.knowledge.records.record import PROJECT
-from parlour.knowledge.tools.get_linked_entities import GET_LINKED_ENTITIES
+from parlour.models import route
 from parlour.principal import Principal
 from parlour.tenancy import bindings, people
 from parlour.tenancy.bindings import Persona
@@ -26,12 +25,10 @@ from parlour.tools import calls
 from parlour.tools.calls import OpenCall
 from parlour.tools.definition import Tool
 from parlour.tools.registry import load_tools
-from parlour.turns import polite, store
+from parlour.turns import briefed, polite, store
 from parlour.turns.journal import Call, Journal, Step
-from parlour.turns.records import Earlier, Inbound, Lease, OpenTurn
-
-_TREE_TOKENS = (800, 300)
-"""What a project's tree of documents may take of its briefing, and what where there is less room."""
+from parlour.turns.prompts.prompting import Prompting, earlier, named, resumed
+from parlour.turns.records import Inbound, Lease, OpenTurn
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,60 +44,167 @@ class Loaded:
     principal: Principal
     persona: Persona
     tools: tuple[Tool, ...]
-    candidates: Candidates
-    profile: budget.Profile
+    prompting: Prompting
     journal: Journal
     open_calls: Mapping[tuple[int, str], OpenCall]
     undispatched: Sequence[UUID]
     entity_id: UUID | None = None
     asked: Sequence[str] = ()
 
-    def asking(self, journal: Journal) -> Candidates:
-        """The candidates for the next prompt: what was loaded, and the tool rounds since."""
-        rounds = [
+    def rounds(self, journal: Journal) -> tuple[Round, ...]:
+        """The turn's tool calls so far, as the model asked for them and was answered."""
+        return tuple(
             Round(_worth_sending(step.blocks), journal.answered(step))
             for step in journal.steps
             if step.blocks and step.requests
-        ]
-        return replace(self.candidates, rounds=rounds)
+        )
 
 
 def load(
-    tx: Transaction, lease: Lease, turn: OpenTurn, inputs: Sequence[Inbound], links: LinkCache, now: datetime
-) -> Loaded:
-    """Read the turn's material. NotFound when the binding or the user is gone, Misconfigured when a tier is wrong."""
+    tx: Transaction, lease: Lease, turn: OpenTurn, inputs: Sequence[Inbound], links: LinkCache,
+    providers: Collection[str], now: datetime,
+) -> Loaded:  # fmt: skip
+    """Read the turn's material; `providers` are those that can be asked. NotFound when the
+    binding or the user is gone, Misconfigured when a tier is wrong."""
     persona = bindings.load(tx, lease.binding_id)
     if persona is None:
         raise NotFound("the session's binding is gone")
     principal = people.principal_of(tx, lease.user_id, lease.binding_id)
-    user = people.user(tx, lease.user_id)
     tools = load_tools(tx, persona.agent.tools)
     about = _about(tx, principal, lease, persona, links, now)
-    earlier = store.said_before(tx, lease.id, turn.number, KEPT_MESSAGES)
-    candidates = Candidates(
-        tools=tuple(tool.to_model() for tool in tools),
-        tiers=tiers.render(persona.human, persona.team, persona.agent),
-        said=[_said(one) for one in reversed(earlier)],
-        heartbeat=heartbeat.text(
-            turn.frozen_at, inputs[-1].channel, user.locale if user else None, user.display_name if user else None
-        ),
-        texts=[text for message in inputs if (text := polite.as_read(message))],
-        rounds=(),
-        briefing=_briefing(tx, principal, about, persona, tools) if about else None,
-    )
-    journal = _journal(tx, turn, persona.agent.max_tool_iterations)
-    profile = budget.profile(persona.agent.budget)
+    read = _Reading(tx, principal, lease, turn, inputs, persona, tools, about, _model(persona, providers))
+    prompting = (None if turn.is_new else read.resumed()) or read.prompting()
     left_open = {} if turn.is_new else {(one.step, one.call_id): one for one in calls.unfinished(tx, turn.id)}
     undispatched = [] if turn.is_new else calls.undispatched(tx, turn.id)
+    journal = _journal(tx, turn, persona.agent.max_tool_iterations)
     return Loaded(
-        principal, persona, tuple(tools), candidates, profile, journal, left_open, undispatched,
-        entity_id=about.id if about else None, asked=_asked(candidates),
+        principal, persona, tuple(tools), prompting, journal, left_open, undispatched,
+        entity_id=about.id if about else None, asked=_asked(prompting.materials),
     )  # fmt: skip
 
 
-def _asked(candidates: Candidates) -> list[str]:
-    written = [one.text for one in candidates.said if one.role == "user"]
-    return [*written, *candidates.texts][-2:]
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """A turn whose material is being read."""
+
+    tx: Transaction
+    principal: Principal
+    lease: Lease
+    turn: OpenTurn
+    inputs: Sequence[Inbound]
+    persona: Persona
+    tools: Sequence[Tool]
+    about: Focus | None
+    model: str
+
+    def resumed(self) -> Prompting | None:
+        """The prompts of a turn that goes on, as they were begun: not a byte of them changes. None when no model was
+        asked yet, and when they are to be begun anew: the turn was redriven, which may be days later, or its reader
+        may see less by now."""
+        found = resumed(self.tx, self.lease.id, self.turn.id)
+        if found is None:
+            return None
+        basis, rounds, steps = found
+        moment = basis.begun.moment
+        if moment.at != self.turn.frozen_at or moment.clearance > self.principal.clearance:
+            return None
+        return Prompting(
+            basis.materials, basis.profile, moment, basis.standing, basis.begun, self._writes(), rounds, steps,
+            recorded=True,
+        )  # fmt: skip
+
+    def prompting(self) -> Prompting:
+        """The prompts of a turn that begins."""
+        standing, past = earlier(self.tx, self.lease.id, self.turn.number, self.model)
+        changed, is_gone = briefed.since(self.principal, self.tx, standing.pinned)
+        moment = Moment(
+            self.turn.frozen_at, self.principal.clearance, self.model, self._versions(), reclassified=is_gone
+        )
+        materials = self._materials(standing, moment, past, changed)
+        return Prompting(materials, self._profile(), moment, standing, writes=self._writes())
+
+    def _materials(
+        self, standing: Standing, moment: Moment, past: Sequence[PastTurn], changed: Sequence[Item]
+    ) -> Materials:
+        persona, user = self.persona, people.user(self.tx, self.lease.user_id)
+        materials = Materials(
+            turn=self.turn.number,
+            tools=tuple(tool.to_model() for tool in self.tools),
+            tiers=_tiers(persona, self.tools),
+            floating=tiers.floating(persona.agent),
+            reminders=persona.agent.reminders,
+            heartbeat=heartbeat.text(
+                self.turn.frozen_at, self.inputs[-1].channel, user.locale if user else None,
+                user.display_name if user else None, self.turn.number,
+            ),
+            words=[
+                Message(text, Source("messages", str(one.id))) for one in self.inputs if (text := polite.as_read(one))
+            ],
+            about=self.about.linked.handle if self.about else "",
+            past=past,
+            tail=changed,
+        )  # fmt: skip
+        asked = self.principal, self.tx, self.about, persona, self.tools
+        materials = replace(materials, briefing=briefed.candidates(*asked))
+        if not _is_due(materials, standing, moment, self._profile()):
+            return materials
+        return replace(materials, briefing=[*materials.briefing, *briefed.further(*asked)])
+
+    def _writes(self) -> frozenset[str]:
+        return frozenset(tool.name for tool in self.tools if tool.writes)
+
+    def _profile(self) -> budget.Profile:
+        """The agent's; what its record's type says counts for more."""
+        return budget.profile(self.persona.agent.budget, self.about.budget if self.about else None)
+
+    def _versions(self) -> JsonObject:
+        """What names the cause when a prompt changes: the persona's parts, and the tools that it may call."""
+        return {**self.persona.versions, "tool_names": [tool.name for tool in self.tools]}
+
+
+def _model(persona: Persona, providers: Collection[str]) -> str:
+    """Which model will be asked first; "" when none can be: whoever asks is told why."""
+    with suppress(Misconfigured):
+        first = route.available(route.choose(persona.agent.model_routing, "default"), providers)[0]
+        return named(first.provider, first.model)
+    return ""
+
+
+def _is_due(materials: Materials, standing: Standing, moment: Moment, profile: budget.Profile) -> bool:
+    """Whether the briefing may be rendered anew: whether it would be if the budget were spent now. It stays pinned for
+    long, so one that is must not lack what stands further around."""
+    if standing.pinned is None:
+        return True
+    try:
+        return bool(begin(materials, standing, _once_recalled(profile), moment).causes)
+    except PromptOverflow:
+        return True
+
+
+def _once_recalled(profile: budget.Profile) -> budget.Profile:
+    """The profile when what is recalled later takes all that it may, where it does so before the history."""
+    recalled, fill = profile.share(Layer.RECALL), profile.fill
+    if fill.index(Lot.RECALL) > fill.index(Lot.HISTORY):
+        return profile
+    return replace(profile, total=profile.total - (recalled.cap - recalled.floor))
+
+
+def _tiers(persona: Persona, tools: Sequence[Tool]) -> list[Item]:
+    """Layer 1, a section for each tier."""
+    uses = tiers.uses([tool.writes for tool in tools])
+    parts = tiers.parts(persona.human, persona.team, persona.agent, uses)
+    human, team, agent = persona.human, persona.team, persona.agent
+    rows = (
+        (Lot.HUMAN, Source("humans", str(human.id), human.version), human.display_name),
+        (Lot.TEAM, Source("teams", str(team.id), team.version), team.display_name),
+        (Lot.AGENT, Source("agents", str(agent.id), agent.version), agent.display_name),
+    )
+    return [Item(lot, text, source, title=name) for text, (lot, source, name) in zip(parts, rows, strict=True) if text]
+
+
+def _asked(materials: Materials) -> list[str]:
+    written = [message.text for turn in materials.past for message in turn.asked]
+    return [*written, *(one.text for one in materials.words)][-2:]
 
 
 def _about(
@@ -110,30 +214,6 @@ def _about(
     if lease.entity_id is None:
         return None
     return focus(principal, tx, lease.entity_id, team_id=persona.team.id, cache=links, now=now)
-
-
-def _briefing(
-    tx: Transaction, principal: Principal, about: Focus, persona: Persona, listed: Sequence[Tool]
-) -> Briefing:
-    more = any(tool.name == GET_LINKED_ENTITIES.name for tool in listed)
-    texts = briefings(about.linked, hint=more)
-    return Briefing(about.linked.handle, about.text, texts, _documents(tx, principal, about, persona))
-
-
-def _documents(tx: Transaction, principal: Principal, about: Focus, persona: Persona) -> list[str]:
-    """The tree of documents of a project, and again shorter; nothing of any other kind of record."""
-    if not about.linked.handle.startswith(f"{PROJECT}/"):
-        return []
-    home = entities.read_many(principal, tx, [about.id])  # it may have been deleted a statement ago
-    lines = catalogue.tree_of(principal, tx, home[0], persona.team.id).lines() if home else []
-    outlines = [tree.outline(lines, most, tokens.count) for most in _TREE_TOKENS]
-    return [text for text in dict.fromkeys(outlines) if text]
-
-
-def _said(one: Earlier) -> Said:
-    if one.direction == "outbound":
-        return Said("assistant", one.body)
-    return Said("user", polite.as_read(one) if one.kind == polite.TOOL_RESULT else polite.own_words(one.body))
 
 
 def _worth_sending(blocks: tuple[JsonObject, ...]) -> tuple[JsonObject, ...]:

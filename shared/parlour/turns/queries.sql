@@ -78,16 +78,6 @@ SELECT m.id, m.channel, m.kind, m.body, m.received_at, i.address
  WHERE m.turn_id = %(turn_id)s AND m.direction = 'inbound'
  ORDER BY m.position;
 
--- name: said_before
--- What was said in the session's turns before this one, newest first: a turn's messages, then its reply, even when
--- the next message had arrived before that reply.
-SELECT m.direction, m.channel, m.kind, m.body, m.received_at
-  FROM turns t
-  JOIN messages m ON m.turn_id = t.id
- WHERE t.session_id = %(session_id)s AND t.number < %(number)s
- ORDER BY t.number DESC, m.direction DESC, m.position DESC
- LIMIT %(most)s;
-
 -- name: steps
 -- The turn's model inferences so far.
 SELECT number, blocks, stop_reason
@@ -103,15 +93,6 @@ SELECT step, call_id, COALESCE(interim, result) AS result
  WHERE turn_id = %(turn_id)s AND (interim IS NOT NULL OR state IN ('done', 'failed', 'unknown'))
  ORDER BY step, call_id;
 
--- name: request_step
--- The request of a step, before the model is called; asked again, it is the newer request that counts.
-INSERT INTO steps (tenant_id, turn_id, number, provider, model, prompt_hash, requested_at)
-VALUES (current_tenant(), %(turn_id)s, %(number)s, %(provider)s, %(model)s, %(prompt_hash)s, %(now)s)
-ON CONFLICT (tenant_id, turn_id, number) DO UPDATE
-   SET provider = EXCLUDED.provider, model = EXCLUDED.model, prompt_hash = EXCLUDED.prompt_hash,
-       requested_at = EXCLUDED.requested_at
- WHERE steps.completed_at IS NULL;
-
 -- name: complete_step
 -- The model's answer, as the raw content blocks it gave.
 UPDATE steps
@@ -123,10 +104,10 @@ UPDATE steps
 -- One call to a provider, answered or not.
 INSERT INTO llm_calls (tenant_id, id, session_id, turn_id, step, binding_id, purpose, provider, model, outcome,
                        input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, tokens_by_layer, cost_usd,
-                       first_token_ms, latency_ms, at)
+                       miss, first_token_ms, latency_ms, at)
 VALUES (current_tenant(), %(id)s, %(session_id)s, %(turn_id)s, %(step)s, %(binding_id)s, 'turn', %(provider)s, %(model)s,
         %(outcome)s, %(input_tokens)s, %(output_tokens)s, %(cache_read_tokens)s, %(cache_write_tokens)s,
-        %(tokens_by_layer)s, %(cost_usd)s, %(first_token_ms)s, %(latency_ms)s, %(at)s)
+        %(tokens_by_layer)s, %(cost_usd)s, %(miss)s, %(first_token_ms)s, %(latency_ms)s, %(at)s)
 ON CONFLICT (tenant_id, id) DO NOTHING;
 
 -- name: insert_tool_call
@@ -205,9 +186,16 @@ VALUES (current_tenant(), %(message_id)s, %(number)s, %(row_id)s, %(title)s, %(l
 ON CONFLICT DO NOTHING;
 
 -- name: finish_turn
--- The turn is over: its inputs are answered, or parked when it failed, and the session is let go. Nobody has to look
--- after the session any more, unless more was written in the meantime. What was said gets its rows and vectors later.
-WITH quiet AS (
+-- The turn is over: its inputs are answered, or parked when it failed, and the session is let go; `called` is how its
+-- tool calls enter history, `standing` what the session's next prompt stands on (null where no model was asked).
+-- Nobody has to look after the session any more, unless more was written in the meantime. What was said gets its rows
+-- and vectors later.
+WITH stands AS (
+    UPDATE session_prompts
+       SET standing = %(standing)s::jsonb, updated_at = %(now)s
+     WHERE session_id = %(session_id)s AND %(standing)s::jsonb IS NOT NULL
+       AND EXISTS (SELECT FROM turns WHERE id = %(turn_id)s AND state = 'open')
+), quiet AS (
     DELETE FROM work_due
      WHERE tenant_id = current_tenant() AND kind = 'session' AND id = %(session_id)s
        AND NOT EXISTS (SELECT FROM messages i WHERE i.session_id = %(session_id)s AND i.state = 'unanswered')
@@ -225,7 +213,8 @@ WITH quiet AS (
     ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = LEAST(work_due.due_at, EXCLUDED.due_at)
 )
 UPDATE turns
-   SET state = %(state)s, degraded = %(degraded)s, problem = %(problem)s, stage_ms = %(stage_ms)s, finished_at = %(now)s
+   SET state = %(state)s, degraded = %(degraded)s, problem = %(problem)s, stage_ms = %(stage_ms)s,
+       called = %(called)s, finished_at = %(now)s
  WHERE id = %(turn_id)s AND state = 'open';
 
 -- name: insert_tool_result

@@ -69,13 +69,10 @@ class Inbound:
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """A message said before the turn."""
+    """A message that the user wrote before the turn."""
 
-    direction: str
-    channel: str
     kind: str
     body: str
-    received_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +170,7 @@ class LlmCall:
     cache_write_tokens: int
     tokens_by_layer: JsonObject
     cost_usd: Decimal | None
+    miss: JsonObject | None
     first_token_ms: int | None
     latency_ms: int
     at: datetime

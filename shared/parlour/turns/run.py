@@ -28,6 +28,7 @@ from parlour.turns.answer import Answer, answer
 from parlour.turns.events import Feed
 from parlour.turns.journal import CallModel, Reply, RunTools, next_step
 from parlour.turns.load import Loaded, load
+from parlour.turns.recalling import add_recalled
 from parlour.turns.receive import Wake
 from parlour.turns.records import Inbound, Lease, OpenTurn
 from parlour.turns.running import Running, Services
@@ -119,7 +120,8 @@ def _close_empty(tx: Transaction, lease: Lease, turn: OpenTurn, now: datetime) -
     """A turn whose messages are gone has nothing to say; left open, it would stand before all that comes after it."""
     log.warning("turn_without_messages", turn_id=turn.id, session_id=lease.id)
     store.finish_turn(
-        tx, lease, turn.id, state="answered", degraded=False, problem="no_messages", stage_ms={}, now=now
+        tx, lease, turn.id, state="answered", degraded=False, problem="no_messages", stage_ms={}, called=(),
+        standing=None, now=now,
     )  # fmt: skip
 
 
@@ -152,9 +154,10 @@ def _load(running: Running) -> Loaded:
     with running.stages.timed("load"):
         loaded = services.database.run(
             running.feed.principal,
-            lambda tx: load(tx, running.lease, running.turn, running.inputs, services.links, now),
+            lambda tx: load(tx, running.lease, running.turn, running.inputs, services.links, services.models, now),
         )
     running.open_calls.update(loaded.open_calls)
+    running.prompting = loaded.prompting
     tenant_id = running.feed.principal.tenant_id
     waiting = [dispatch_message(tenant_id, call_id, running.turn.attempts) for call_id in loaded.undispatched]
     if waiting:
@@ -164,6 +167,7 @@ def _load(running: Running) -> Loaded:
 
 def _converse(running: Running, loaded: Loaded) -> Answer:
     running.feed.add("session", {"turn_id": str(running.turn.id), "number": running.turn.number})
+    add_recalled(running, loaded)
     journal = loaded.journal
     while True:
         match next_step(journal):
@@ -172,6 +176,7 @@ def _converse(running: Running, loaded: Loaded) -> Answer:
                 journal = ask_model(running, loaded, journal, step)
             case RunTools() as step:
                 journal = run_tools(running, loaded, journal, step)
+                loaded.prompting.heard(loaded.rounds(journal))
             case Reply(text=None):
                 return Answer(polite.TROUBLE, degraded=True, problem="no_answer")
             case Reply(text=text):

@@ -10,11 +10,13 @@ from parlour.infra.ids import NewId
 from parlour.infra.postgres import Database
 from parlour.infra.queues import Delays, Queue
 from parlour.knowledge.records.linked import LinkCache
+from parlour.knowledge.tools.kit import EmbedderOf
 from parlour.models.fallback import LEAST_SECONDS
 from parlour.models.request import Model
 from parlour.tools.calls import OpenCall
 from parlour.tools.run import Endpoints
 from parlour.turns.events import Feed
+from parlour.turns.prompts.prompting import Prompting
 from parlour.turns.records import Inbound, Lease, OpenTurn
 from parlour.turns.timing import Stages
 
@@ -31,6 +33,7 @@ class Services:
 
     outbox, tools  the queues of the senders and of the dispatcher.
     embedding      the embedder's, since what is said gets its vectors later.
+    embedder       what a tenant's questions are embedded with.
     default_cap    US dollars a day for a tenant without a cap of its own.
     links          what conversations about records begin with, as read a moment ago.
     """
@@ -41,6 +44,7 @@ class Services:
     outbox: Queue
     tools: Queue
     embedding: Delays
+    embedder: EmbedderOf
     default_cap: Decimal
     clock: Callable[[], datetime]
     new_id: NewId
@@ -49,10 +53,11 @@ class Services:
     links: LinkCache = field(default_factory=LinkCache)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Running:
     """One turn while it runs, under its lease.
 
+    prompting   the turn's prompts, once its material was read.
     open_calls  effects that are reserved or begun and have no outcome yet, by step and the model's call id.
     """
 
@@ -63,6 +68,7 @@ class Running:
     feed: Feed
     stages: Stages
     seconds_left: Callable[[], float]
+    prompting: Prompting | None = None
     open_calls: dict[tuple[int, str], OpenCall] = field(default_factory=dict)
 
     def require_time(self) -> None:

@@ -1,12 +1,15 @@
 """One step of a turn: the model is asked. The request is committed before, the answer after."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from decimal import Decimal
 from uuid import UUID
 
-from parlour.context.assemble import Assembled, assemble
+from parlour.context.assemble import Assembled
 from parlour.infra import log
 from parlour.infra.errors import SpendRefused
+from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.models import fallback, prices, route, spend
 from parlour.models.request import Attempt, Completed, ModelRequest, Reset, TextDelta, Usage
@@ -15,6 +18,8 @@ from parlour.turns import store
 from parlour.turns.act import reserve_effects
 from parlour.turns.journal import CallModel, Journal, Step
 from parlour.turns.load import Loaded
+from parlour.turns.prompts.prompting import Prompting, named
+from parlour.turns.prompts.store import Asking
 from parlour.turns.records import LlmCall, StepRow
 from parlour.turns.running import SECONDS_KEPT, Running
 
@@ -31,9 +36,11 @@ def ask_model(running: Running, loaded: Loaded, journal: Journal, step: CallMode
     answer. SpendRefused when the cap leaves no room, ProviderUnavailable or ProviderRejected when the whole chain is
     exhausted (its tries are committed), PromptOverflow when the prompt cannot be made to fit.
     """
-    assembled = assemble(loaded.asking(journal), loaded.profile)
     choices = route.available(route.choose(loaded.persona.agent.model_routing, "default"), running.services.models)
-    asking = _Asking(running, step.number, assembled)
+    prompting = loaded.prompting
+    with running.stages.timed("assemble"):
+        assembled = prompting.next(step.number, loaded.rounds(journal), named(choices[0].provider, choices[0].model))
+    asking = _Asking(running, step.number, prompting, assembled)
     asking.request(choices[0], again=step.again)
     try:
         completed = asking.stream(choices)
@@ -51,6 +58,7 @@ class _Asking:
 
     running: Running
     number: int
+    prompting: Prompting
     assembled: Assembled
     attempts: list[Attempt] = field(default_factory=list)
     reserved: list[UUID] = field(default_factory=list)
@@ -61,14 +69,14 @@ class _Asking:
         running = self.running
         if again:
             running.feed.add("text_reset", {"step": self.number})
+        running.feed.add("context_usage", self.prompting.usage(self.number, self.assembled))
         now = running.services.clock()
         reservation = self._new_reservation()
+        asking = Asking(running.lease.id, running.turn.id, choice.provider, choice.model, now)
+        keep = self.prompting.keep(asking, self.number, self.assembled)
 
         def commit(tx: Transaction) -> None:
-            store.request_step(
-                tx, running.turn.id, self.number, provider=choice.provider, model=choice.model,
-                prompt_hash=self.assembled.prompt.hash, now=now,
-            )  # fmt: skip
+            keep(tx)
             spend.reserve(
                 tx, reservation_id=reservation, amount=self._worst_case(choice), purpose="turn",
                 default_cap=running.services.default_cap, expires_at=running.lease.until, now=now,
@@ -79,6 +87,7 @@ class _Asking:
         except SpendRefused:
             self._take(reservation, choice)  # is refused again, in a transaction of its own that tells people
             raise
+        self.prompting.sent(self.assembled)
 
     def stream(self, choices: list[Choice]) -> Completed:
         """The model's answer, its text streamed to the feed."""
@@ -114,15 +123,24 @@ class _Asking:
         requests = Step(self.number, completed.blocks, completed.stop_reason).requests
         reserve = reserve_effects(self.running, loaded, self.number, requests)
         calls = self._calls(completed.usage)
+        learn = self._learn(answered, completed.usage)
 
         def commit(tx: Transaction) -> None:
             store.complete_step(
                 tx, self.running.turn.id, row, provider=answered.provider, model=answered.model, now=now
             )  # fmt: skip
             reserve(tx)
+            learn(tx)
             self._settle(tx, calls)
 
         self.running.feed.write(commit)
+
+    def _learn(self, answered: Attempt, usage: Usage) -> Callable[[Transaction], None]:
+        """How to keep what the model's report says of its tokens; a turn's first is enough."""
+        reported = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
+        if self.number > 1:
+            return lambda _: None
+        return self.prompting.learn(self.assembled, answered.provider, answered.model, reported)
 
     def _admit(self, choice: Choice) -> None:
         """The first try was reserved with the request; every further one is before it is made."""
@@ -173,6 +191,16 @@ class _Asking:
                 outcome=attempt.outcome, reason=attempt.problem,
             )  # fmt: skip
 
+    def _miss(self, attempt: Attempt, now: datetime) -> JsonObject | None:
+        """What of the prompt before had to be read anew, and what that cost beyond reading it from the cache."""
+        miss = self.assembled.ledger.miss
+        if miss is None:
+            return None
+        anew = prices.cost(attempt.provider, attempt.model, Usage(miss.tokens, 0), now)
+        cached = prices.cost(attempt.provider, attempt.model, Usage(0, 0, cache_read_tokens=miss.tokens), now)
+        lost = None if anew is None or cached is None else format(anew - cached, "f")
+        return {"layer": miss.layer.name.lower(), "cause": miss.cause, "tokens": miss.tokens, "cost_usd": lost}
+
     def _calls(self, usage: Usage) -> list[LlmCall]:
         return [self._call(attempt, usage if attempt.outcome == "ok" else _NOTHING) for attempt in self.attempts]
 
@@ -193,6 +221,7 @@ class _Asking:
             cache_write_tokens=usage.cache_write_tokens,
             tokens_by_layer=dict(self.assembled.tokens_by_layer),
             cost_usd=prices.cost(attempt.provider, attempt.model, usage, now),
+            miss=self._miss(attempt, now) if attempt.outcome == "ok" else None,
             first_token_ms=attempt.first_token_ms,
             latency_ms=attempt.latency_ms,
             at=now,

@@ -11,7 +11,6 @@ from parlour.infra.work_due import GRACE
 from parlour.turns.records import (
     CallRow,
     Citation,
-    Earlier,
     Event,
     Held,
     HeldSession,
@@ -86,11 +85,6 @@ def inputs(tx: Transaction, turn_id: UUID) -> list[Inbound]:
     return tx.all(SQL["inputs"], Inbound, turn_id=turn_id)
 
 
-def said_before(tx: Transaction, session_id: UUID, number: int, most: int) -> list[Earlier]:
-    """Up to `most` messages of the turns before turn `number`, newest first."""
-    return tx.all(SQL["said_before"], Earlier, session_id=session_id, number=number, most=most)
-
-
 def steps(tx: Transaction, turn_id: UUID) -> list[StepRow]:
     """The turn's committed steps."""
     return tx.all(SQL["steps"], StepRow, turn_id=turn_id)
@@ -99,16 +93,6 @@ def steps(tx: Transaction, turn_id: UUID) -> list[StepRow]:
 def finished_calls(tx: Transaction, turn_id: UUID) -> list[CallRow]:
     """The turn's tool calls with their results."""
     return tx.all(SQL["finished_calls"], CallRow, turn_id=turn_id)
-
-
-def request_step(
-    tx: Transaction, turn_id: UUID, number: int, *, provider: str, model: str, prompt_hash: str, now: datetime
-) -> None:
-    """Commit that the model is about to be asked."""
-    tx.run(
-        SQL["request_step"],
-        turn_id=turn_id, number=number, provider=provider, model=model, prompt_hash=prompt_hash, now=now,
-    )  # fmt: skip
 
 
 def complete_step(tx: Transaction, turn_id: UUID, step: StepRow, *, provider: str, model: str, now: datetime) -> None:
@@ -185,16 +169,18 @@ def insert_citations(tx: Transaction, citations: Sequence[Citation]) -> None:
 
 def finish_turn(
     tx: Transaction, lease: Lease, turn_id: UUID, *, state: str, degraded: bool, problem: str | None,
-    stage_ms: dict[str, Json], now: datetime,
+    stage_ms: dict[str, Json], called: Sequence[JsonObject], standing: JsonObject | None, now: datetime,
 ) -> bool:  # fmt: skip
     """Close the turn, settle its inputs and let the session go; False when it was closed before.
+    `standing`: what the session's next prompt stands on.
 
     The tenant is marked as one with something to embed, as `index.pending.mark` does it.
     """
     closed = tx.run(
         SQL["finish_turn"],
         session_id=lease.id, token=lease.token, turn_id=turn_id, state=state, degraded=degraded, problem=problem,
-        stage_ms=stage_ms, now=now, embed_by=now + GRACE,
+        stage_ms=stage_ms, called=jsonb([*called]) if called else None, standing=standing, now=now,
+        embed_by=now + GRACE,
     )  # fmt: skip
     return closed > 0
 

@@ -24,6 +24,7 @@ from parlour.knowledge.files import uploads
 from parlour.knowledge.index import pending
 from parlour.tools import calls
 from parlour.turns import store
+from parlour.turns.prompts import retention
 from parlour.turns.receive import Wake
 
 MOST = 200
@@ -31,6 +32,9 @@ MOST = 200
 
 _SECONDS_KEPT = 10.0
 """A sweep begins nothing new with less time than this."""
+
+_BATCHES = 10
+"""How often one look at a tenant's old prompts removes some of them."""
 
 _LONGEST_WAIT = timedelta(hours=6)
 _AFTER_THE_LEASE = timedelta(minutes=1)
@@ -41,7 +45,10 @@ type Outcome = Literal["woken", "settled", "busy", "overtaken", "stumbled"]
 
 @dataclass(frozen=True, slots=True)
 class Net:
-    """What a sweep reaches. `turns`: the turn queues by a session's channel; `embedding`: the embedder's."""
+    """What a sweep reaches. `turns`: the turn queues by a session's channel; `embedding`: the embedder's.
+
+    ledger_days  for which the records of prompts are kept at least.
+    """
 
     database: Database
     turns: Mapping[str, Queue]
@@ -51,6 +58,7 @@ class Net:
     embedding: Delays
     wakeups: Delays
     clock: Callable[[], datetime]
+    ledger_days: int = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +144,8 @@ def _look_safely(net: Net, due: Due) -> Outcome:
 def _look(net: Net, due: Due) -> Looked:
     """Wake, put off or settle. Committed before the message is sent: should that fail, the work is due again later."""
     now = net.clock()
+    if due.kind == "ledgers":
+        return _let_old_prompts_go(net, due, now)
 
     def decide(tx: Transaction) -> Looked:
         lying = _FINDERS[due.kind](net, tx, due)
@@ -154,6 +164,24 @@ def _look(net: Net, due: Due) -> Looked:
         log.warning("left_lying", tenant_id=due.tenant_id, kind=due.kind, id=due.id, late=late)
         looked.woken.wake()
     return looked
+
+
+def _let_old_prompts_go(net: Net, due: Due, now: datetime) -> Looked:
+    """Remove what was kept of prompts long enough, a bounded number at a time; then until the next month is due."""
+    keep_for = timedelta(days=net.ledger_days)
+    for _ in range(_BATCHES):
+        if not net.database.run(due.tenant_id, lambda tx: retention.drop(tx, now - keep_for)):
+            break
+
+    def decide(tx: Transaction) -> Looked:
+        over_at = retention.next_over(tx)
+        if over_at is None:
+            work_due.settle(tx, due.kind, due.id)
+            return Looked("settled")
+        again = max(over_at + keep_for, now + GRACE)
+        return Looked("settled", again) if work_due.put_off(tx, due, again) else Looked("overtaken")
+
+    return net.database.run(due.tenant_id, decide)
 
 
 def _back_off(age: timedelta) -> timedelta:

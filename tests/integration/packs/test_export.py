@@ -19,9 +19,19 @@ from tests.unit.packs.sample import SMALL, edited, without
 type NewId = Callable[[datetime], UUID]
 
 EXAMPLE = Path("packs/construction")
+PROMPTING = {
+    **SMALL,
+    "agents/helper.yaml": SMALL["agents/helper.yaml"]
+    + "budget: {profile: entity, layers: {history: {floor: 800}}, drops: [nearest]}\n"
+    + "prompt: floating\nmodes: [clarify, inform]\nreminders: [Give the date of every reading.]\n",
+    "entity_types/site.yaml": SMALL["entity_types/site.yaml"] + "  budget: {tokens: 9000, drops: [recall]}\n",
+}
+"""The small pack with everything that a pack may say of prompts."""
+
+PACKS = {"small": SMALL, "example": folder.read(EXAMPLE), "prompting": PROMPTING}
 
 
-@pytest.mark.parametrize("files", [SMALL, folder.read(EXAMPLE)], ids=["small", "example"])
+@pytest.mark.parametrize("files", PACKS.values(), ids=PACKS)
 def test_an_export_says_what_the_pack_said(
     files: dict[str, str], apply_pack: Apply, database: Database, operator: Principal
 ) -> None:
@@ -48,7 +58,7 @@ def without_tools(files: dict[str, str]) -> dict[str, str]:
     return {path: text for path, text in files.items() if not path.startswith("tools/")}
 
 
-@pytest.mark.parametrize("files", [SMALL, folder.read(EXAMPLE)], ids=["small", "example"])
+@pytest.mark.parametrize("files", PACKS.values(), ids=PACKS)
 def test_applying_an_export_changes_nothing_and_exporting_again_gives_the_same_bytes(
     files: dict[str, str], apply_pack: Apply, database: Database, operator: Principal, embedder: CountingEmbedder
 ) -> None:

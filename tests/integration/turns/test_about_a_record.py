@@ -7,10 +7,13 @@ from uuid import UUID
 import pytest
 
 from parlour.context import budget
+from parlour.context.segment import Layer
 from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import JsonObject, canonical
 from parlour.knowledge.documents import written
+from parlour.knowledge.records import entities
 from parlour.knowledge.records.linked_text import HINT
+from parlour.knowledge.records.record import Patch
 from parlour.knowledge.tools.get_linked_entities import GET_LINKED_ENTITIES, get_linked_entities
 from parlour.principal import Principal
 from parlour.turns.run import run
@@ -62,18 +65,19 @@ def test_the_layer_is_counted_and_keeps_to_its_caps(desk: Desk) -> None:
     ask(desk, "project/NRS")
     ((layers,),) = desk.rows("SELECT tokens_by_layer FROM llm_calls")
     assert isinstance(layers, dict)
-    assert 100 < layers["briefing"] <= budget.MESSAGING.briefing
+    assert 100 < layers["briefing"] <= budget.MESSAGING.share(Layer.BRIEFING).cap
 
 
-def test_it_is_one_statement_and_none_without_a_record(desk: Desk) -> None:
+def test_it_is_two_statements_and_without_a_record_one_that_names_the_projects(desk: Desk) -> None:
     ask(desk, "task/T-121")
     with_record = dict(desk.database.statements.by_name)
     ask(desk, None)
     without = dict(desk.database.statements.by_name)
-    assert with_record.pop("records.linked") == 1
-    assert "records.linked" not in without
+    assert (with_record.pop("records.linked"), with_record.pop("around.around")) == (1, 1)
+    assert without.pop("around.projects") == 1
     assert with_record == without
-    assert len(system(desk)) == 1
+    assert "about no single record" in system(desk)[1]
+    assert "project/NRS" in system(desk)[1]
 
 
 def test_what_the_user_may_not_see_is_not_there(desk: Desk) -> None:
@@ -93,18 +97,20 @@ def test_a_record_that_was_deleted_is_no_subject_any_more(desk: Desk) -> None:
     assert len(system(desk)) == 1
 
 
-def test_its_bytes_stay_until_something_was_written(desk: Desk) -> None:
+def test_its_bytes_stay_and_what_was_written_since_follows_the_users_words(desk: Desk) -> None:
     visitor, session = about(desk, "project/NRS")
-    services, said = desk.services(), []
+    services, said, asked = desk.services(), [], []
     for number in range(3):
         if number == 2:
-            desk.rows("UPDATE entities SET name = 'Steel ready' WHERE key LIKE 'M%' RETURNING id")
+            with desk.database.transaction(desk.admin) as tx:
+                entities.change(desk.admin, tx, "milestone/M1", Patch(name="Steel ready"), None, desk.clock(), uuid7)
         desk.write_web(visitor, session, f"Question {number}?")
         desk.model.script = [says("As I said.")]
         run(services, desk.wakes()[-1], lambda: 60.0)
         said.append(system(desk)[1])
-    assert said[0] == said[1] != said[2]
-    assert "Steel ready [milestone/" in said[2]
+        asked.append(canonical(desk.model.requests[-1].messages[-1]))
+    assert said[0] == said[1] == said[2]
+    assert ["name: Steel ready" in one for one in asked] == [False, False, True]
 
 
 def test_a_project_comes_with_its_tree_of_documents(desk: Desk) -> None:

@@ -1,17 +1,20 @@
 """A message that always fails is parked, its session goes on, and a redrive answers it."""
 
 from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
 import pytest
 
 from parlour.infra.errors import Conflict, Forbidden, StatementTooSlow
-from parlour.infra.jsonable import JsonObject
+from parlour.infra.jsonable import JsonObject, canonical
 from parlour.principal import Principal
 from parlour.tools.run import ToolContext
 from parlour.turns import polite, redrive
+from parlour.turns.prompts.explain import explain
+from parlour.turns.prompts.rebuild import rebuild
 from parlour.turns.resume import ToWake
-from tests.desk import Desk, calls, says
+from tests.desk import Desk, calls, says, searches
 
 
 @pytest.fixture
@@ -147,3 +150,63 @@ def test_a_viewer_sees_what_is_parked_and_decides_nothing(desk: Desk, failed: UU
         assert len(redrive.parked(viewer, tx, 10)) == 1
     with pytest.raises(Forbidden):
         reopen(desk, failed, viewer)
+
+
+class TestPromptsOfARedrivenTurn:
+    """They are begun anew: days may have passed, and what its reader may see may have changed."""
+
+    @pytest.fixture
+    def searched(self, desk: Desk) -> UUID:
+        """A turn that failed after it had searched."""
+        desk.write("How wide is the crack?", "searched")
+        desk.model.script = [searches("crack C4"), RuntimeError(), RuntimeError(), RuntimeError()]
+        for _ in range(2):
+            with pytest.raises(RuntimeError):
+                desk.run()
+        desk.run()
+        ((turn_id,),) = desk.rows("SELECT id FROM turns WHERE state = 'failed'")
+        return UUID(str(turn_id))
+
+    def _again(self, desk: Desk, turn_id: UUID) -> str:
+        reopen(desk, turn_id)
+        desk.model.script = [says("0.35 mm [1].")]
+        desk.run()
+        sent = desk.model.requests[-1]
+        return canonical([list(sent.system), list(sent.messages)])
+
+    def test_they_tell_of_this_moment_and_of_this_persona_and_of_what_was_found(
+        self, desk: Desk, searched: UUID
+    ) -> None:
+        before = f"{desk.clock.now:%Y-%m-%d %H:%M} UTC"
+        desk.clock.now += timedelta(days=3)
+        desk.rows("UPDATE agents SET instructions = 'Be brief.', version = version + 1 RETURNING id")
+        said = self._again(desk, searched)
+        assert f"{desk.clock.now:%Y-%m-%d %H:%M} UTC" in said
+        assert before not in said
+        assert "Be brief." in said
+        assert '"tool_result"' in said
+
+    def test_their_record_is_theirs_to_the_byte(self, desk: Desk, searched: UUID) -> None:
+        desk.clock.now += timedelta(days=3)
+        self._again(desk, searched)
+        with desk.database.transaction(desk.admin) as tx:
+            told: Any = explain(desk.admin, tx, searched)
+            assert rebuild(desk.admin, tx, searched)["matches"]
+        assert told["turn"]["steps"] == [2]
+
+    def test_words_that_were_forgotten_do_not_keep_it_from_being_answered(self, desk: Desk, searched: UUID) -> None:
+        desk.rows("UPDATE ledger_blobs SET words = NULL RETURNING 1")
+        self._again(desk, searched)
+        assert replies(desk)[-1] == "0.35 mm [1]."
+
+
+def test_a_turn_whose_reader_may_see_less_is_begun_anew(desk: Desk) -> None:
+    desk.write("How wide is the crack?", "less")
+    desk.model.script = [searches("crack C4"), RuntimeError()]
+    with pytest.raises(RuntimeError):
+        desk.run()
+    desk.rows("UPDATE users SET clearance = 0 RETURNING id")
+    desk.rows("UPDATE bindings SET clearance = 0 RETURNING id")
+    desk.model.script = [says("0.35 mm.")]
+    desk.run()
+    assert desk.rows("SELECT step FROM ledgers WHERE basis IS NOT NULL ORDER BY step") == [(1,), (2,)]

@@ -16,11 +16,12 @@ from parlour.infra.postgres import Database
 from parlour.infra.work_due import GRACE, Due, Kind
 from parlour.tools.run import ToolContext
 from parlour.turns import sweep as sweeping
+from parlour.turns.prompts import retention
 from parlour.turns.receive import Wake
 from parlour.turns.sweep import Net, Swept, sweep, wake_up
 from tests.desk import Desk, Queue, says
 
-MINUTE = timedelta(minutes=1)
+MINUTE, DAY = timedelta(minutes=1), timedelta(days=1)
 
 
 @dataclass
@@ -59,9 +60,10 @@ class Floor:
         wake_up(self.net(), Due(self.desk.tenant_id, kind, work_id, due_at).to_json())
 
     def due(self) -> dict[str, datetime]:
-        """What is due some time besides the embedding, by kind; one of each at most."""
+        """What is due some time besides the embedding, and besides what is kept of prompts, by kind; one of each at
+        most."""
         every = self.desk.database.run(None, lambda tx: work_due.due(tx, self.desk.clock() + timedelta(days=99), 99))
-        found = [one for one in every if one.kind != "embedding"]
+        found = [one for one in every if one.kind not in {"embedding", "ledgers"}]
         assert len({one.kind for one in found}) == len(found)
         return {one.kind: one.due_at for one in found}
 
@@ -380,3 +382,59 @@ class TestWakeUps:
         ((session,),) = floor.desk.rows("SELECT session_id FROM messages LIMIT 1")
         assert isinstance(session, UUID)
         return session
+
+
+class TestPrompts:
+    """What is kept of prompts goes by the month, a bounded number at a time."""
+
+    def kept(self, floor: Floor) -> tuple[int, int]:
+        ((ledgers, words),) = floor.desk.rows(
+            "SELECT (SELECT count(*) FROM ledgers), (SELECT count(*) FROM ledger_blobs)"
+        )
+        return int(str(ledgers)), int(str(words))
+
+    def look_at(self, floor: Floor) -> list[datetime]:
+        every = floor.desk.database.run(None, lambda tx: work_due.due(tx, floor.desk.clock() + 99 * DAY, 99))
+        return [one.due_at for one in every if one.kind == "ledgers"]
+
+    def test_a_month_goes_when_its_last_day_is_old_enough(self, floor: Floor) -> None:
+        floor.desk.write("How wide is the crack?")
+        floor.answer()
+        (april,) = self.look_at(floor)
+        assert april.day == 1
+        kept = self.kept(floor)
+        assert kept[0] == 1
+        floor.desk.clock.now = april
+        floor.sweep(MINUTE)
+        assert self.kept(floor) == kept
+        assert self.look_at(floor) == [april + 30 * DAY]
+        floor.desk.clock.now = april + 30 * DAY
+        floor.sweep(MINUTE)
+        assert self.kept(floor) == (0, 0)
+        assert self.look_at(floor) == []
+
+    def test_the_newer_months_stay_and_the_next_is_looked_at_in_its_time(self, floor: Floor) -> None:
+        floor.desk.write("How wide is the crack?")
+        floor.answer()
+        (april,) = self.look_at(floor)
+        floor.desk.clock.now = april + 10 * DAY
+        floor.desk.write("And now?", "m2")
+        floor.answer()
+        assert self.kept(floor)[0] == 2
+        floor.desk.clock.now = april + 30 * DAY
+        floor.sweep(MINUTE)
+        assert self.kept(floor)[0] == 1
+        assert self.look_at(floor) == [april + 60 * DAY]
+
+    def test_many_go_a_bounded_number_at_a_time(self, floor: Floor, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(retention, "_AT_ONCE", 2)
+        monkeypatch.setattr(sweeping, "_BATCHES", 2)
+        floor.desk.write("How wide is the crack?")
+        floor.answer()
+        (april,) = self.look_at(floor)
+        floor.desk.clock.now = april + 30 * DAY
+        before = sum(self.kept(floor))
+        floor.sweep(MINUTE)
+        assert before - 8 <= sum(self.kept(floor)) < before
+        (again,) = self.look_at(floor)
+        assert again - floor.desk.clock.now <= GRACE

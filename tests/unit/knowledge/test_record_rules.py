@@ -111,7 +111,7 @@ def test_a_setting_that_is_not_said_has_its_default() -> None:
     assert (settings.context, settings.children, settings.pulse, settings.coalesce_seconds) == (True, False, False, 30)
     assert (settings.classification, settings.link, settings.budget) == (0, DEFAULT_LINK, None)
     said = Settings.of({"context": "off", "children": "auto", "classification": "confidential", "budget": 9000})
-    assert (said.context, said.children, said.classification, said.budget) == (False, True, 2, 9000)
+    assert (said.context, said.children, said.classification, said.budget) == (False, True, 2, {"tokens": 9000})
     strange = Settings.of({"coalesce_seconds": True, "classification": "secret", "tracked_properties": "state"})
     assert (strange.coalesce_seconds, strange.classification, strange.tracked_properties) == (30, 0, ())
 

@@ -1,6 +1,8 @@
 from pathlib import Path
 
-from parlour.context import tokens
+import pytest
+
+from parlour.context import budget, tokens
 from parlour.packs import built_in, weigh
 from parlour.packs.folder import read
 from parlour.packs.validate import validate
@@ -30,3 +32,11 @@ def test_the_example_pack_fits() -> None:
     pack = built_in.added(validate(read(Path("packs/construction"))))
 
     assert list(weigh.problems(pack, tokens.count)) == []
+
+
+@pytest.mark.parametrize("profile", budget.PROFILES.values(), ids=budget.PROFILES)
+def test_the_example_pack_would_fit_either_profile(profile: budget.Profile) -> None:
+    pack = built_in.added(validate(read(Path("packs/construction"))))
+    for binding in pack.bindings.values():
+        tools = weigh._tools(pack, pack.agents[binding.agent], tokens.count)
+        assert tools + tokens.count(weigh._text(pack, binding)) <= profile.config

@@ -1,17 +1,13 @@
 """What the model reads of a message: nobody's words pass for somebody else's."""
 
-from datetime import UTC, datetime
-
 import pytest
 
 from parlour.turns import polite
 from parlour.turns.records import Earlier
 
-NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
-
 
 def read(body: str, kind: str = "text") -> str:
-    return polite.as_read(Earlier("inbound", "web", kind, body, NOW))
+    return polite.as_read(Earlier(kind, body))
 
 
 def test_what_a_tool_call_came_to_is_told_as_data() -> None:

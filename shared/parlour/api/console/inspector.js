@@ -2,25 +2,12 @@
 
 import { call } from "./api.js";
 import { byId, h, notice } from "./dom.js";
+import { LAYERS } from "./layers.js";
+import { PromptInspector } from "./prompt.js";
 
 const CHANNELS = { web: "Web", whatsapp: "WhatsApp" };
 const MOST = 12;
-const STAGES = ["wait", "load", "model", "tools", "save"];
-const LAYERS = {
-  tools: "definitions of the tools",
-  tiers: "human, team and agent",
-  briefing: "what is going on",
-  summary: "the conversation so far, summarised",
-  history: "the conversation so far, verbatim",
-  recall: "older messages and other sessions",
-  memory: "facts and episodes",
-  deltas: "what changed since the briefing",
-  state: "the agent's own notes",
-  heartbeat: "time, locale, channel",
-  reminder: "what must not be forgotten",
-  message: "the user's messages",
-  calls: "tool calls and results of this turn",
-};
+const STAGES = ["wait", "load", "assemble", "model", "tools", "save"];
 
 export class Inspector {
   /** Takes console/settings.json; `onSignedIn` is given the credentials once they were good. */
@@ -30,6 +17,7 @@ export class Inspector {
     byId("key-tenant").value = bindings[0]?.tenant ?? "";
     this.credentials = null;
     this.open = new Set();
+    this.prompts = new PromptInspector((...asked) => this.ask(...asked));
     byId("refresh").addEventListener("click", () => this.refresh());
     byId("key-form").addEventListener("submit", (event) => { event.preventDefault(); this.sign(); });
   }
@@ -104,7 +92,7 @@ export class Inspector {
   }
 
   turn(turn) {
-    const details = h("details", { class: turn.id === this.found?.id ? "turn found" : "turn", open: this.open.has(turn.id) }, summary(turn), body(turn));
+    const details = h("details", { class: turn.id === this.found?.id ? "turn found" : "turn", open: this.open.has(turn.id) }, summary(turn), body(turn, () => this.prompts.open(turn.id)));
     details.addEventListener("toggle", () => (details.open ? this.open.add(turn.id) : this.open.delete(turn.id)));
     return details;
   }
@@ -124,7 +112,7 @@ function summary(turn) {
       [channel(turn), turn.binding, at(turn.frozen_at)].filter(Boolean).join(" · ")));
 }
 
-function body(turn) {
+function body(turn, seePrompt) {
   const stages = inOrder(turn.stage_ms, STAGES);
   const layers = inOrder(turn.tokens_by_layer, Object.keys(LAYERS));
   const output = sum(turn.calls.map((one) => one.output_tokens));
@@ -134,6 +122,7 @@ function body(turn) {
     h("dl", { class: "facts" }, fact("Cost", cost(turn.cost_usd)), fact("Tokens in", count(input)), fact("Tokens out", count(output))),
     chart("Time by stage", stages, milliseconds, "time"),
     chart("Tokens by layer, as budgeted", layers, count, "tokens"),
+    turn.calls.length ? h("button", { type: "button", class: "quiet see-prompt", on: { click: seePrompt } }, "See the prompt") : null,
     list("Model", turn.calls.map(inference), `${turn.calls.length} ${turn.calls.length === 1 ? "call" : "calls"}`),
     list("Tools", turn.tools.map(tool)),
     list("Sent", turn.sending ? [h("li", {}, h("span", {}, turn.sending.state), h("span", {}, turn.sending.sent_at ? at(turn.sending.sent_at) : ""))] : []),

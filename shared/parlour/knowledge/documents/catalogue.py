@@ -54,8 +54,7 @@ class Tree:
 
     def lines(self) -> list[Line]:
         """What an outline says of each, in order."""
-        tops = [Placed(document.id, None, 0, 0, 0) for document in self.others]
-        return [_line(self.by_id[placed.document_id], placed.depth) for placed in (*self.placed, *tops)]
+        return _lines(self.placed, self.others, self.by_id)
 
 
 def sight(principal: Principal, team_id: UUID | None = None) -> Sight:
@@ -110,10 +109,28 @@ def of_project(principal: Principal, tx: Transaction, ref: Ref, team_id: UUID | 
 def tree_of(principal: Principal, tx: Transaction, home: Entity, team_id: UUID | None = None) -> Tree:
     """The documents of a project that was read already: one query, and no text."""
     rows = store.project_documents(tx, sight(principal, team_id), home.id)
+    placed, others, known, nodes = _placed(rows)
+    return Tree(home, placed, others, known, nodes)
+
+
+def lines_of(principal: Principal, tx: Transaction, project_id: UUID, team_id: UUID | None = None) -> list[Line]:
+    """What an outline says of each document of a project that the principal is known to see, in order: one query."""
+    placed, others, known, _ = _placed(store.project_documents(tx, sight(principal, team_id), project_id))
+    return _lines(placed, others, known)
+
+
+def _placed(
+    rows: Sequence[ProjectDocument],
+) -> tuple[Sequence[Placed], Sequence[Document], dict[UUID, Document], dict[UUID, Node]]:
+    """The tree as its reader sees it, what has no place in it, all of these by id, and every place."""
     nodes = _nodes(rows)
-    by_id: dict[UUID, Document] = {row.id: row for row in rows if row.visible}
-    others = [row for row in rows if row.position is None]
-    return Tree(home, tree.seen(nodes, by_id), _by_change(others), by_id, nodes)
+    known: dict[UUID, Document] = {row.id: row for row in rows if row.visible}
+    return tree.seen(nodes, known), _by_change([row for row in rows if row.position is None]), known, nodes
+
+
+def _lines(placed: Sequence[Placed], others: Sequence[Document], known: Mapping[UUID, Document]) -> list[Line]:
+    tops = [Placed(document.id, None, 0, 0, 0) for document in others]
+    return [_line(known[one.document_id], one.depth) for one in (*placed, *tops)]
 
 
 def places(principal: Principal, tx: Transaction, project_id: UUID) -> dict[UUID, Node]:

@@ -77,9 +77,10 @@ SELECT m.id, m.session_id, COALESCE(NULLIF(s.title, ''), b.display_name) AS titl
 -- name: add_message_row
 -- The row of a message, once; as old as the message.
 INSERT INTO context_rows (tenant_id, id, session_id, message_id, kind, ordinal, title, content, content_hash,
-                          classification, metadata, pending, created_at)
+                          classification, metadata, pending, created_at, word_bits)
 VALUES (current_tenant(), %(id)s, %(session_id)s, %(message_id)s, %(kind)s, %(ordinal)s, %(title)s, %(content)s,
-        %(content_hash)s, %(classification)s, %(metadata)s, true, %(at)s)
+        %(content_hash)s, %(classification)s, %(metadata)s, true, %(at)s,
+        word_bits(to_tsvector('english', %(title)s || ' ' || %(content)s)))
 ON CONFLICT (tenant_id, message_id) WHERE message_id IS NOT NULL DO NOTHING;
 
 -- name: note_indexed
@@ -95,9 +96,13 @@ SELECT id, content FROM context_rows WHERE pending ORDER BY id LIMIT %(most)s;
 SELECT created_at FROM context_rows WHERE pending ORDER BY id LIMIT 1;
 
 -- name: keep_vector
--- A pending row has its vector now; nothing for one that is gone.
+-- A pending row has its vector now, one of a conversation also its signs; nothing for one that is gone.
 WITH kept AS (
-    UPDATE context_rows SET pending = false WHERE id = %(row_id)s RETURNING id
+    UPDATE context_rows
+       SET pending = false, vector_space = CASE WHEN session_id IS NOT NULL THEN %(space)s END,
+           vector_bits = CASE WHEN session_id IS NOT NULL THEN binary_quantize(%(vector)s::vector) END
+     WHERE id = %(row_id)s
+    RETURNING id
 )
 INSERT INTO embeddings (tenant_id, row_id, model, vector)
 SELECT current_tenant(), id, %(space)s, %(vector)s::vector FROM kept
@@ -138,6 +143,10 @@ SELECT r.id, r.content
 
 -- name: add_moved
 -- A row's vector in the space it is moved to; nothing for one that is gone.
+WITH signs AS (
+    UPDATE context_rows SET vector_space = %(space)s, vector_bits = binary_quantize(%(vector)s::vector)
+     WHERE id = %(row_id)s AND session_id IS NOT NULL
+)
 INSERT INTO embeddings (tenant_id, row_id, model, vector)
 SELECT current_tenant(), r.id, %(space)s, %(vector)s::vector FROM context_rows r WHERE r.id = %(row_id)s
     ON CONFLICT (tenant_id, row_id, model) DO UPDATE SET vector = EXCLUDED.vector;

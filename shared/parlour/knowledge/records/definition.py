@@ -27,7 +27,7 @@ class Settings:
     tracked_properties  which changes make a Pulse stale; none named: every change
     status_properties   whose values are counted for a Pulse
     classification      what a new record has when nobody says
-    budget              tokens of a conversation about a record; None: its agent's
+    budget              of prompts about a record, where it is not its agent's: {"tokens", "layers", ...}
     """
 
     semantic: str = ""
@@ -42,7 +42,7 @@ class Settings:
     chat_visibility: Visibility = "private"
     chat_agent: str = ""
     summary_interval: int = _SUMMARY_INTERVAL
-    budget: int | None = None
+    budget: JsonObject | None = None
     classification: int = 0
     icon: str = ""
     colour: str = ""
@@ -65,7 +65,7 @@ class Settings:
             chat_visibility=_visibility(rag),
             chat_agent=_text(rag, "chat_agent"),
             summary_interval=_number(rag, "summary_interval") or _SUMMARY_INTERVAL,
-            budget=_number(rag, "budget"),
+            budget=_budget(rag),
             classification=LEVELS.index(level) if isinstance(level, str) and level in LEVELS else 0,
             icon=_text(rag, "icon"),
             colour=_text(rag, "colour"),
@@ -143,6 +143,12 @@ def _visibility(rag: Mapping[str, Json]) -> Visibility:
 def _number(rag: Mapping[str, Json], name: str) -> int | None:
     value = rag.get(name)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _budget(rag: Mapping[str, Json]) -> JsonObject | None:
+    """A mere number is a total, as types have it that were applied before they could say more."""
+    value = rag.get("budget")
+    return value if isinstance(value, dict) else {"tokens": tokens} if (tokens := _number(rag, "budget")) else None
 
 
 def _names(rag: Mapping[str, Json], name: str) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from parlour.infra.errors import NotFound
 from parlour.infra.jsonable import Json, JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.knowledge.records import store
+from parlour.knowledge.records.definition import Settings
 from parlour.knowledge.records.linked_text import (
     ACTIVE,
     DUE,
@@ -48,11 +49,13 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Focus:
-    """The record that a conversation is about, as a reader may see it; `text` is what it says, as it is searched."""
+    """The record that a conversation is about, as a reader may see it; `text` is what it says, as it is searched,
+    `budget` what its kind says otherwise than an agent's budget."""
 
     id: UUID
     text: str
     linked: Linked
+    budget: JsonObject | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +167,7 @@ def _focus(row: LinkedRow) -> Focus | None:
         return None
     kind = RecordType(row.type, row.type_name, row.type_properties, row.rag)
     text = snapshot(kind, row.key, row.name, row.properties, row.classification).content
-    return Focus(row.id, text, _linked(row))
+    return Focus(row.id, text, _linked(row), Settings.of(row.rag).budget)
 
 
 def _linked(row: LinkedRow) -> Linked:

@@ -143,6 +143,71 @@ SELECT r.id AS row_id, r.document_id, e.id AS entity_id, r.kind, r.title, r.cont
  WHERE d.deleted_at IS NULL AND NOT EXISTS (SELECT FROM entities x WHERE x.id = r.entity_id AND x.deleted_at IS NOT NULL)
  ORDER BY score DESC, r.id;
 
+-- name: recall
+-- The messages that a conversation's next turn may lean on, best first: of this session from before a turn and, where
+-- others are wanted, of the user's other ones with the same binding. Every row is looked at, in the few bytes that the
+-- index has of it; the best of them are compared word for word and by their whole vectors. A score is between 0 and 1:
+-- how much nearer in meaning than the farthest that was compared, and how telling the words are that it shares.
+WITH lexemes AS MATERIALIZED (
+    -- Each lexeme quoted for tsquery. Of a very long question the longest words: they are the rarest.
+    SELECT lexeme, ('''' || replace(replace(lexeme, '\', '\\'), '''', '''''') || '''')::tsquery AS query
+      FROM unnest(to_tsvector('english', %(query)s))
+     ORDER BY length(lexeme) DESC, lexeme
+     LIMIT %(longest)s
+), asked AS MATERIALIZED (
+    SELECT word_bits(to_tsvector('english', %(query)s)) AS words, binary_quantize(%(vector)s::vector) AS signs
+), near AS MATERIALIZED (
+    SELECT n.id, false AS elsewhere
+      FROM asked, recall_nearest(ARRAY[%(session_id)s::uuid], %(clearance)s, %(space)s, asked.signs, asked.words,
+                                 %(word)s, %(unknown)s, %(pool)s) AS n
+     WHERE %(since)s > 0
+     UNION ALL
+    SELECT n.id, true
+      FROM asked, recall_nearest(ARRAY(SELECT s.id
+                                         FROM sessions s
+                                         JOIN sessions own
+                                           ON (own.user_id, own.binding_id) = (s.user_id, s.binding_id)
+                                        WHERE own.id = %(session_id)s AND s.id <> own.id
+                                        ORDER BY s.last_active_at DESC
+                                        LIMIT %(sessions)s),
+                                 %(clearance)s, %(space)s, asked.signs, asked.words, %(word)s, %(unknown)s,
+                                 %(pool)s) AS n
+     WHERE %(others)s
+), compared AS MATERIALIZED (
+    SELECT r.id, n.elsewhere, r.lexemes, v.vector <=> %(vector)s::vector AS distance
+      FROM near n
+      JOIN context_rows r ON r.id = n.id
+      JOIN messages m ON m.id = r.message_id
+      LEFT JOIN turns t ON t.id = m.turn_id
+      LEFT JOIN embeddings v ON v.row_id = r.id AND v.model = %(space)s
+     WHERE (n.elsewhere OR COALESCE(t.number, 0) < %(since)s) AND r.classification <= %(clearance)s
+), shared AS MATERIALIZED (
+    SELECT c.id, l.lexeme FROM compared c JOIN lexemes l ON c.lexemes @@ l.query
+), telling AS (
+    SELECT lexeme, ln(1 + (n.rows - count(*) + 0.5) / (count(*) + 0.5)) AS weight
+      FROM shared, (SELECT count(*) AS rows FROM compared) n
+     GROUP BY lexeme, n.rows
+), worded AS (
+    SELECT s.id, sum(t.weight) AS words FROM shared s JOIN telling t USING (lexeme) GROUP BY s.id
+), scored AS (
+    SELECT c.id, c.elsewhere,
+           CASE WHEN %(vector)s::vector IS NULL THEN 0
+                ELSE %(meaning)s * COALESCE(1 - c.distance / NULLIF(max(c.distance) OVER (), 0), 0) END
+           + CASE WHEN %(vector)s::vector IS NULL THEN 1 ELSE 1 - %(meaning)s END
+             * COALESCE(w.words / (w.words + %(telling)s), 0) AS score
+      FROM compared c
+      LEFT JOIN worded w USING (id)
+), best AS (
+    SELECT id, elsewhere, score, row_number() OVER (PARTITION BY elsewhere ORDER BY score DESC, id) AS place
+      FROM scored WHERE score > 0
+)
+SELECT r.id AS row_id, NULL::uuid AS document_id, NULL::uuid AS entity_id, r.kind, r.title, r.content, r.metadata,
+       b.score::float8 AS score, r.session_id, r.message_id, r.classification, r.created_at, b.elsewhere
+  FROM best b
+  JOIN context_rows r ON r.id = b.id
+ WHERE b.place <= %(most)s
+ ORDER BY score DESC, r.id;
+
 -- name: hold_session
 -- Take the session's row, so that its numbers are given out one caller at a time; its lease token comes with it.
 SELECT id, lease_token FROM sessions WHERE id = %(session_id)s FOR NO KEY UPDATE;

@@ -1,5 +1,6 @@
 """Finding rows, and the numbers that sessions cite them by, in the database."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
@@ -8,8 +9,9 @@ from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Queries
 from parlour.knowledge.index.embed import Vector
 from parlour.knowledge.index.rows import literal
-from parlour.knowledge.search import fusion
+from parlour.knowledge.search import fusion, recalled
 from parlour.knowledge.search.found import Found
+from parlour.knowledge.search.recalled import Recalled
 from parlour.knowledge.search.scope import Scope
 
 SQL = Queries.beside(__file__)
@@ -81,6 +83,21 @@ def search(tx: Transaction, *, asked: Asked, scope: Scope, sight: Sight, depth: 
         after=fusion.AFTER[0],
         long_after=fusion.AFTER[1],
     )
+
+
+def recall(
+    tx: Transaction, session_id: UUID, query: str, vector: Vector | None, *, clearance: int, since: int, others: bool,
+    most: int, pool: int, sessions: int,
+) -> list[Recalled]:  # fmt: skip
+    """Both weights are in bits of the vector's signs: those of unlike texts differ in half, give or take a few."""
+    dimensions = len(vector.values) if vector else 0
+    return tx.all(
+        SQL["recall"], Recalled,
+        session_id=session_id, query=query, vector=vector and literal(vector.values), space=vector and vector.space,
+        clearance=clearance, since=since, others=others, most=most, pool=pool, sessions=sessions, longest=fusion.WORDS,
+        unknown=dimensions / 2, word=0.35 * math.sqrt(dimensions) if vector else 1.0, meaning=recalled.MEANING,
+        telling=recalled.TELLING,
+    )  # fmt: skip
 
 
 def hold_session(tx: Transaction, session_id: UUID) -> Held | None:

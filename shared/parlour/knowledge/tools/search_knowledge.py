@@ -1,7 +1,6 @@
 """The search that models call: numbered documents, within whatever scope the conversation is about."""
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from uuid import UUID
 
 from parlour.infra import log
@@ -13,20 +12,16 @@ from parlour.knowledge.records import entities, registry
 from parlour.knowledge.records.entities import Entity
 from parlour.knowledge.records.record import PROJECT
 from parlour.knowledge.search.found import Found
-from parlour.knowledge.search.question import expand
+from parlour.knowledge.search.question import expand, unsaid
 from parlour.knowledge.search.search import EVERYWHERE, Scope, search
 from parlour.knowledge.search.sources import number_rows
 from parlour.knowledge.tools.asked import find, told, word
 from parlour.knowledge.tools.definitions import SEARCH_KNOWLEDGE
-from parlour.models.words import content_words, vocabulary
 from parlour.tools.run import Builtin, ToolContext
 
 __all__ = ["SEARCH_KNOWLEDGE", "search_knowledge"]
 
 _DEFAULT_LIMIT = 6
-
-_POINTERS = vocabulary("it its that this they them their those these he she him his her same one ones former latter")
-_GOES_ON = re.compile(r"(?:and|but|or|then|also|what about|how about)\b", re.IGNORECASE)
 
 _NOTHING = "Nothing was found. Search again with other words, or say that the documents do not tell."
 _NOTHING_HERE = "Nothing was found in this scope. Search the workspace, or with other words."
@@ -40,7 +35,7 @@ def search_knowledge(embedder: Embedder) -> Builtin:
 
     def run(context: ToolContext, arguments: JsonObject) -> JsonObject:
         query, limit = _read(arguments)
-        previous = _unsaid(query, context.asked)
+        previous = unsaid(query, context.asked)
         wanted = expand(query, previous)
         vectors = _embed(embedder, list(dict.fromkeys([wanted, query])), context)
 
@@ -70,15 +65,6 @@ def _read(arguments: JsonObject) -> tuple[str, int]:
         raise InvalidArguments("query: say what to look for, in words")
     limit = arguments.get("limit", _DEFAULT_LIMIT)
     return query, int(limit) if isinstance(limit, int | float) else _DEFAULT_LIMIT
-
-
-def _unsaid(query: str, asked: Sequence[str]) -> Sequence[str]:
-    """What the user wrote last, when the query leans on it: it points there, goes on from there, or names next to
-    nothing."""
-    words = {one.casefold() for one in re.findall(r"\w+", query)}
-    is_vague = not _POINTERS.isdisjoint(words) or _GOES_ON.match(query) or len(content_words(query)) < 2
-    said = "\n".join(one.strip() for one in asked if one.strip() and one.strip() != query)
-    return [said] if is_vague and said else []
 
 
 def _embed(embedder: Embedder, texts: list[str], context: ToolContext) -> Mapping[str, Vector]:

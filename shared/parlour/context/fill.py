@@ -1,0 +1,307 @@
+"""Who gets how much of one turn's budget: what is required, then floors, then caps, in the profile's order. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from parlour.context import briefing, history, opening, pins, tail
+from parlour.context.budget import Profile, Purse, after_required, in_proportion
+from parlour.context.choose import Chosen, because_covered, best, covered, distinct, seen, worth
+from parlour.context.history import Lead, Message, PastTurn, Told
+from parlour.context.ledger import Entry
+from parlour.context.materials import Materials, Moment
+from parlour.context.pins import Cause, Now, Pinned
+from parlour.context.segment import Block, Item, Layer, Lot, Segment, Source, foreign
+from parlour.context.standing import Standing
+from parlour.context.tokens import Meter
+from parlour.infra.errors import PromptOverflow
+from parlour.infra.jsonable import canonical
+
+_RANKED = (Lot.RECALL, Lot.OTHER_SESSIONS, Lot.EPISODES)
+"""Lots whose scores say how much they are to the point."""
+
+_IN_TAIL = (*_RANKED, Lot.FACTS, Lot.DELTAS, Lot.STATE)
+_TAIL_LAYERS = (Layer.RECALL, Layer.MEMORY, Layer.DELTAS, Layer.STATE)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What one attempt at a turn's budget takes as given.
+
+    lead   what stands for the turns that history does not tell.
+    cut    turns that were cut in an attempt before this one.
+    tight  the briefing holds itself to its floor, so that the history need not be cut for its sake.
+    lost   a long text that the talk was about: there is no room for it any more.
+    """
+
+    lead: Lead
+    cut: tuple[PastTurn, ...] = ()
+    tight: bool = False
+    lost: Item | None = None
+
+    def without_pasted(self) -> "Plan":
+        """The plan without the long text that the talk is about: there is no room for it."""
+        return replace(self, lead=replace(self.lead, pasted=None), lost=self.lead.pasted)
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """A budget spent. `next_plan` says that something gave way, and another attempt is due.
+
+    calls  tokens left for layer 12 and for saying the reminder again.
+    """
+
+    segments: tuple[Segment, ...]
+    entries: tuple[Entry, ...]
+    calls: int
+    lead: Lead
+    pinned: Pinned
+    causes: tuple[Cause, ...]
+    next_plan: Plan | None
+
+
+@dataclass(slots=True)
+class _Filling:
+    """A budget being spent: the purse, and what was put in or left out so far.
+
+    told    messages that stand in the prompt word for word.
+    counts  there is room for a line that counts the changes that are left out.
+    """
+
+    meter: Meter
+    profile: Profile
+    purse: Purse
+    items: Sequence[Item]
+    pulse: str
+    told: Sequence[Message]
+    entries: list[Entry] = field(default_factory=list)
+    chosen: list[Item] = field(default_factory=list)
+    counts: bool = False
+
+    def pick(self, lot: Lot, cap: int) -> None:
+        """The best items of a lot, in what its layer may still take of `cap`."""
+        mine = [item for item in self.items if item.lot is lot]
+        if not mine:
+            return
+        layer = lot.layer
+        frame = 0 if self.purse.taken.get(layer) else tail.frame(self.meter, layer)
+        counted = tail.counted(self.meter, len(mine)) if lot is Lot.DELTAS else 0
+        offer = self.purse.offer(layer, cap)
+        picked = self._best(lot, mine, offer - frame - counted, cap - frame - counted)
+        self.entries += picked.entries
+        self.chosen += picked.items
+        self.counts = self.counts or 0 < counted <= offer - frame
+        if picked.items or (counted and self.counts):
+            self.purse.take(layer, picked.tokens + frame + counted)
+
+    def refill(self, lot: Lot) -> None:
+        """Give a lot what nobody else wanted: those of its items that had no room get another chance."""
+        out = [
+            one
+            for one in self.entries
+            if one.item.lot is lot and one.reason in {"over_budget", "covered_by_pulse", "too_large"}
+        ]
+        if out:
+            self.entries = [one for one in self.entries if one not in out]
+            others, self.items = self.items, [one.item for one in out]
+            self.pick(lot, self.purse.left + self.purse.taken.get(lot.layer, 0))
+            self.items = others
+
+    def _best(self, lot: Lot, items: Sequence[Item], room: int, most: int) -> Chosen:
+        between = tail.between(self.meter)
+        if lot not in _RANKED:
+            return best(self.meter, items, room, most, between=between)
+        helpful, weak = worth(self.meter, items)
+        told = [*(one.text for one in self.told), *(one.text for one in self.chosen)]
+        fresh, twice = distinct(self.meter, helpful, told, {one.source for one in self.told})
+        last = covered(fresh, self.pulse)
+        picked = best(self.meter, fresh, room, most, between=between, last=last)
+        return replace(picked, entries=(*because_covered(picked.entries, last), *twice, *weak))
+
+
+def fill(materials: Materials, standing: Standing, profile: Profile, moment: Moment, plan: Plan) -> Filled:
+    """Spend the budget once. PromptOverflow when what is required exceeds it."""
+    meter = Meter(standing.factors)
+    about, hidden = seen(materials.briefing, moment.clearance)
+    shown, unseen = seen(materials.tail, moment.clearance)
+    fixed = (*opening.config(meter, materials), *opening.moment(meter, materials))
+    said = (*opening.floating(meter, materials), *opening.spoken(meter, materials))
+    required = _required(meter, materials, plan, fixed, said)
+    changes = [one for one in shown if one.lot is Lot.DELTAS]
+    causes, purse = _briefing_due(meter, materials, standing, profile, moment, plan, required, about, changes)
+    anew = [Entry(one, meter.count(one.text), "duplicate") for one in changes] if causes else []
+    filling = _Filling(
+        meter, profile, purse, [_clean(one) for one in shown if not causes or one.lot is not Lot.DELTAS],
+        "\n".join(one.text for one in about if one.lot is Lot.PULSE), _verbatim(materials, plan),
+        [*(hidden if causes else ()), *unseen, *anew, *opening.entries(meter, materials)],
+    )  # fmt: skip
+    pinned = _pinned(filling, materials, standing, moment, plan, causes, about)
+    message = _message(filling, materials)
+    told, calls = _spend(filling, materials, plan)
+    segments = (*fixed, pinned.segment, *history.segments(meter, told), *_tail(filling), message)
+    kept = calls + filling.purse.left + opening.repeated(meter, materials)
+    entries = (*filling.entries, *_told(meter, standing.lead, plan, told))
+    return Filled(segments, entries, kept, told.lead, pinned, causes, _next(filling, plan, told, causes))
+
+
+def _required(
+    meter: Meter, materials: Materials, plan: Plan, fixed: Sequence[Segment], said: Sequence[Block]
+) -> dict[Layer, int]:
+    """The tokens of everything that is in whatever happens, but the briefing."""
+    notes = sum(history.refused(meter, one).tokens for one in materials.attachments)
+    tokens = {segment.layer: segment.tokens for segment in fixed}
+    tokens[Layer.SUMMARY] = history.lead_size(meter, plan.lead)
+    tokens[Layer.MESSAGE] = sum(block.tokens for block in said) + notes
+    tokens[Layer.REMINDER] += opening.repeated(meter, materials)
+    return tokens
+
+
+def _briefing_due(
+    meter: Meter, materials: Materials, standing: Standing, profile: Profile, moment: Moment, plan: Plan,
+    required: dict[Layer, int], about: Sequence[Item], changes: Sequence[Item],
+) -> tuple[tuple[Cause, ...], Purse]:  # fmt: skip
+    """Why the briefing is rendered anew, nothing when the pinned one stays; and the purse once it is paid for."""
+    now = Now(
+        moment.at, materials.about, moment.versions, moment.clearance, standing.asked, bool(plan.cut),
+        moment.reclassified, moment.forgotten, sum(meter.count(one.text) for one in changes),
+    )  # fmt: skip
+    causes = pins.causes(standing.pinned, now) or (("budget",) if plan.tight or plan.lost else ())
+    needed = briefing.needed(meter, materials.about, about)
+    pinned = standing.pinned.segment.tokens if standing.pinned else needed
+    if not causes:
+        try:
+            purse = after_required(profile, {**required, Layer.BRIEFING: pinned})
+        except PromptOverflow:
+            if needed >= pinned:
+                raise
+        else:
+            if needed >= pinned or not purse.is_short:
+                return (), _kept(purse, plan, required)
+    purse = after_required(profile, {**required, Layer.BRIEFING: needed})
+    return causes or ("budget",), _kept(purse, plan, required)
+
+
+def _kept(purse: Purse, plan: Plan, required: dict[Layer, int]) -> Purse:
+    """The purse with promises that can be kept. Before any is broken, a long text that the talk is about gives way."""
+    if purse.is_short and plan.lead.pasted:
+        raise PromptOverflow(Layer.SUMMARY.name.lower(), required[Layer.SUMMARY], purse.left)
+    return in_proportion(purse)
+
+
+def _pinned(
+    filling: _Filling, materials: Materials, standing: Standing, moment: Moment, plan: Plan,
+    causes: Sequence[Cause], about: Sequence[Item],
+) -> Pinned:  # fmt: skip
+    """The briefing: the pinned one, or a new one with as much around the record as there is room for."""
+    if not causes and standing.pinned is not None:
+        return standing.pinned
+    share, ample = filling.profile.share(Layer.BRIEFING), filling.profile.share(Layer.HISTORY)
+    room = filling.purse.offer(Layer.BRIEFING, share.floor if plan.tight else share.cap)
+    calls = filling.profile.share(Layer.CALLS).cap if materials.tools else 0
+    spare = max(0, filling.purse.offer(Layer.BRIEFING, filling.profile.total) - (ample.cap - ample.floor) - calls)
+    built = briefing.build(filling.meter, materials.about, about, room, min(room, spare), share.cap)
+    if standing.pinned and set(causes) <= {"cut", "age"}:
+        built = briefing.unless_changed(built, standing.pinned.segment, room + filling.purse.taken[Layer.BRIEFING])
+    filling.purse.take(Layer.BRIEFING, built.segment.tokens - filling.purse.taken.get(Layer.BRIEFING, 0))
+    filling.entries += built.entries
+    told = [one.item for one in built.entries if one.reason is None]
+    sources = tuple(dict.fromkeys(source for one in told for source in (one.source, *one.also)))
+    return Pinned(built.segment, sources, materials.about, moment.versions, moment.clearance, moment.at)
+
+
+def _message(filling: _Filling, materials: Materials) -> Segment:
+    """Layer 11: the user's words after what was sent with them, as far as it fits; what does not is refused by name.
+
+    All of it stays as it is in the next turn's history, so that the cache may keep it: unless something that will not
+    be there stands before it.
+    """
+    blocks = list(opening.floating(filling.meter, materials))
+    for item in materials.attachments:
+        block = history.attachment(filling.meter, item)
+        room = filling.purse.offer(Layer.MESSAGE, filling.profile.total)
+        fits = block.tokens <= room
+        if fits:
+            filling.purse.take(Layer.MESSAGE, block.tokens)
+        blocks.append(block if fits else history.refused(filling.meter, item))
+        filling.entries.append(Entry(item, block.tokens, None if fits else "too_large"))
+    blocks += opening.spoken(filling.meter, materials)
+    return Segment(Layer.MESSAGE, "turn" if materials.floating else "append_only", "opening", tuple(blocks))
+
+
+def _spend(filling: _Filling, materials: Materials, plan: Plan) -> tuple[Told, int]:
+    """Give every lot its room, in the profile's order; what nobody wanted goes to what is recalled."""
+    told, calls = Told(plan.lead, ()), 0
+    for lot in filling.profile.fill:
+        cap = filling.profile.share(lot.layer).cap
+        if lot is Lot.CALLS and materials.tools:
+            calls = filling.purse.offer(Layer.CALLS, cap)
+            filling.purse.take(Layer.CALLS, calls)
+        elif lot is Lot.HISTORY:
+            room = filling.purse.offer(Layer.HISTORY, cap)
+            told = history.tell(filling.meter, plan.lead, materials.past, room, materials.words)
+            filling.purse.take(Layer.HISTORY, history.size(filling.meter, told.turns))
+        elif lot in _IN_TAIL:
+            filling.pick(lot, cap)
+    filling.purse.release()
+    for lot in (Lot.RECALL, Lot.OTHER_SESSIONS):
+        filling.refill(lot)
+    return told, calls
+
+
+def _tail(filling: _Filling) -> list[Segment]:
+    """Layers 5 to 8, each in the order in which its candidates were given."""
+    place = {item.source: number for number, item in enumerate(filling.items)}
+    ordered = sorted(filling.chosen, key=lambda one: place.get(one.source, 0))
+    out = sum(one.item.lot is Lot.DELTAS and one.reason in {"over_budget", "too_large"} for one in filling.entries)
+    more = [tail.more(out)] if out and filling.counts else []
+    texts = {layer: [one.text for one in ordered if one.lot.layer is layer] for layer in _TAIL_LAYERS}
+    texts[Layer.DELTAS] = [*more, *texts[Layer.DELTAS]]
+    return [tail.segment(filling.meter, layer, said) for layer, said in texts.items()]
+
+
+def _told(meter: Meter, before: Lead, plan: Plan, told: Told) -> list[Entry]:
+    """Entries for the history: what is verbatim, what a cut took, and what leads it now or did `before`."""
+    kept = [Entry(one, meter.count(one.text)) for turn in told.turns for one in _items(turn)]
+    cut = [Entry(one, meter.count(one.text), "cut") for turn in plan.cut for one in _items(turn)]
+    recap = [
+        Item(Lot.SUMMARY, line, Source("sessions", "recap", number)) for number, line in enumerate(told.lead.recap)
+    ]
+    lead = [Entry(one, meter.count(one.text)) for one in (*recap, *([told.lead.pasted] if told.lead.pasted else []))]
+    lost = [Entry(plan.lost, meter.count(plan.lost.text), "over_budget")] if plan.lost else []
+    if before.pasted and before.pasted not in {told.lead.pasted, plan.lost}:
+        lost.append(Entry(before.pasted, meter.count(before.pasted.text), "cut"))
+    return [*cut, *lead, *lost, *kept]
+
+
+def _items(turn: PastTurn) -> list[Item]:
+    called = [
+        Item(Lot.HISTORY, canonical(one), Source("turns", turn.id, place)) for place, one in enumerate(turn.called)
+    ]
+    return [
+        *(replace(one, lot=Lot.HISTORY, text=foreign(one.text)) for one in turn.attached),
+        *(Item(Lot.HISTORY, foreign(one.text), one.source) for one in turn.asked),
+        *called,
+        *(Item(Lot.HISTORY, foreign(one.text), one.source) for one in turn.replied),
+    ]
+
+
+def _next(filling: _Filling, plan: Plan, told: Told, causes: Sequence[Cause]) -> Plan | None:
+    """Another attempt where history was cut: first with a smaller briefing, if room was all that it lacked and the
+    briefing is rendered anew in any case. One that the cache has is worth more than the words of a few turns."""
+    if not told.cut:
+        return None
+    all_told = (*told.cut, *told.turns)
+    is_short = sum(turn.messages for turn in all_told) <= history.MOST_MESSAGES
+    fits = history.size(filling.meter, all_told) <= filling.profile.share(Layer.HISTORY).cap
+    if is_short and fits and causes and not plan.tight:
+        return replace(plan, tight=True)
+    return replace(plan, lead=told.lead, cut=(*plan.cut, *told.cut), tight=False)
+
+
+def _clean(item: Item) -> Item:
+    return replace(item, text=foreign(item.text), shorter=tuple(map(foreign, item.shorter)))
+
+
+def _verbatim(materials: Materials, plan: Plan) -> list[Message]:
+    """What is said word for word: nothing of it is recalled besides."""
+    kept = [turn for turn in materials.past if turn.number >= plan.lead.since]
+    return [*materials.words, *(one for turn in kept for one in (*turn.asked, *turn.replied))]

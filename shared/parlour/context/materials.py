@@ -1,0 +1,59 @@
+"""What a turn's prompts are made of: every candidate, and the moment that they are assembled for. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from parlour.context.history import Message, PastTurn
+from parlour.context.segment import Item
+from parlour.infra.jsonable import JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class Materials:
+    """Everything that might go into the prompts of one turn.
+
+    turn         its number in the session.
+    tools        tool definitions as the model sees them; the same every turn of a binding.
+    tiers        layer 1: who speaks, the job, the machinery.
+    floating     the machinery's instructions where the agent wants them before the user's words, else "".
+    about        how the record is called that the conversation is about, "" for none.
+    briefing     candidates for layer 2, in case it is rendered anew.
+    past         turns since the session's history was cut last, oldest first.
+    tail         candidates for layers 5 to 8; changes are those since the pinned briefing was rendered.
+    heartbeat    layer 9 as text.
+    reminders    what the pack wants the model reminded of.
+    words        what the user wrote now.
+    attachments  what the user sent with it, as text or as a block of an image (canonical JSON).
+    """
+
+    turn: int
+    tools: tuple[JsonObject, ...]
+    tiers: Sequence[Item]
+    heartbeat: str
+    words: Sequence[Message]
+    floating: str = ""
+    about: str = ""
+    briefing: Sequence[Item] = ()
+    past: Sequence[PastTurn] = ()
+    tail: Sequence[Item] = ()
+    reminders: Sequence[str] = ()
+    attachments: Sequence[Item] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """When and for whom a turn begins.
+
+    model         provider/model that is about to be asked.
+    versions      of the persona's parts.
+    reclassified  a source of the pinned briefing was deleted or lifted above the reader's clearance.
+    forgotten     a source of the pinned briefing was forgotten.
+    """
+
+    at: datetime
+    clearance: int
+    model: str
+    versions: JsonObject
+    reclassified: bool = False
+    forgotten: bool = False

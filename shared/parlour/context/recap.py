@@ -1,0 +1,59 @@
+"""What stands for a message that history no longer tells: one line, with the figures, dates and names that it gave.
+
+Deterministic and free. A model's summary reads better; this one holds until there is such a summary, and keeps the
+figures that a later turn is likely to ask for.
+"""
+
+import re
+
+MOST_WORDS, MOST_CHARACTERS = 28, 200
+"""What a message is recapped with; the second for scripts that write no spaces."""
+
+_OPENING_WORDS = 12
+"""Words that its beginning may take where later sentences give figures."""
+
+_BEFORE, _AFTER = 4, 2
+"""Words that are kept around a figure."""
+
+_ELLIPSIS = "..."
+_SENTENCE = re.compile(r"(?<=[.!?\u0964\u0965])\s+|(?<=[\u3002\uff01\uff1f])|\n+")
+_FIGURE = re.compile(r"\d|[\u20a0-\u20bf$\u00a3\u00a5%@]|https?:|\b[A-Z]{2,}\b")
+"""Amounts, dates, identifiers, addresses, acronyms."""
+
+
+def line(text: str) -> str:
+    """The message in at most `MOST_WORDS` words: how it begins, then the figures of the rest, in their order."""
+    words = text.split()
+    if len(words) <= MOST_WORDS:
+        return _clipped(" ".join(words))
+    first, *rest = [part.split() for part in _SENTENCE.split(text) if part.strip()]
+    figures = [_around(sentence) for sentence in rest if _is_telling(sentence)]
+    most = _OPENING_WORDS if figures or _is_telling(first[_OPENING_WORDS:]) else MOST_WORDS
+    parts = [first[:most]]
+    if len(first) > most and _is_telling(first[most:]):
+        figures.insert(0, _around(first[most:]))
+    return _clipped(_joined(parts + figures, is_whole=not rest and len(first) <= most))
+
+
+def _joined(parts: list[list[str]], *, is_whole: bool) -> str:
+    """The parts one after another, as many words as there is room for; an ellipsis tells that words are missing."""
+    kept: list[str] = []
+    for part in parts:
+        room = MOST_WORDS - sum(word != _ELLIPSIS for word in kept)
+        if room > 0 and part:
+            kept += [_ELLIPSIS, *part[:room]] if kept else part[:room]
+    return " ".join(kept if is_whole else [*kept, _ELLIPSIS])
+
+
+def _around(sentence: list[str]) -> list[str]:
+    """A sentence from a few words before its first figure to a few after its last."""
+    places = [place for place, word in enumerate(sentence) if _FIGURE.search(word)]
+    return sentence[max(0, places[0] - _BEFORE) : places[-1] + _AFTER + 1]
+
+
+def _is_telling(sentence: list[str]) -> bool:
+    return any(_FIGURE.search(word) for word in sentence)
+
+
+def _clipped(said: str) -> str:
+    return said if len(said) <= MOST_CHARACTERS else said[: MOST_CHARACTERS - 4].rstrip() + f" {_ELLIPSIS}"

@@ -1,0 +1,1 @@
+"""What stands around a record, for the briefing of a conversation about it."""

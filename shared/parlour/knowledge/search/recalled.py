@@ -1,0 +1,27 @@
+"""What was recalled of a conversation, and how a model is told. Pure."""
+
+import json
+from dataclasses import dataclass
+
+from parlour.knowledge.search.found import Found
+
+MEANING = 0.6
+"""What nearness in meaning makes of a score; the rest is by the words that question and message share."""
+
+TELLING = 4.0
+"""Words that tell as much as this give half of what words can: about what one word does that a single one of the 80
+rows has that are compared, ln(1 + 79.5 / 1.5)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled(Found):
+    """A message of before; `score` is between 0 and 1. `elsewhere`: of another session of the same user."""
+
+    elsewhere: bool = False
+
+
+def document(number: int, row: Found) -> str:
+    """A message as models are told of it: one JSON document under the number by which a reply cites it."""
+    metadata = " · ".join(str(row.metadata[name]) for name in ("date", "sender") if row.metadata.get(name))
+    told = {"document": number, "title": row.title, "metadata": metadata, "contents": row.body}
+    return json.dumps(told, ensure_ascii=False)

@@ -1,0 +1,106 @@
+"""What a conversation may begin with: the candidates of its briefing, and what changed since that was written."""
+
+from collections.abc import Sequence
+
+from parlour.context import scope, tokens
+from parlour.context.pins import Pinned
+from parlour.context.scope import Scope
+from parlour.context.segment import Item, Lot, Source
+from parlour.infra.postgres import Transaction
+from parlour.knowledge.around import around
+from parlour.knowledge.around.around import Near
+from parlour.knowledge.documents import catalogue, tree
+from parlour.knowledge.records.linked import Focus
+from parlour.knowledge.records.linked_text import briefings
+from parlour.knowledge.records.record import PROJECT
+from parlour.knowledge.tools.get_linked_entities import GET_LINKED_ENTITIES
+from parlour.principal import Principal
+from parlour.tenancy.bindings import Persona
+from parlour.tools.definition import Tool
+
+_TREE_TOKENS = (800, 300)
+"""What a project's tree of documents may take of its briefing, and what where there is less room."""
+
+_NO_DOCUMENTS = "(no documents yet)"
+_LOTS = {
+    "distillation": Lot.DISTILLATIONS, "file": Lot.PROJECT_FILES, "recent": Lot.RECENT, "nearest": Lot.NEAREST,
+    "change": Lot.DELTAS, "project": Lot.PROJECTS,
+}  # fmt: skip
+_TABLES = {"file": "files", "project": "entities"}
+
+
+def scope_of(about: Focus | None) -> Scope:
+    """What the conversation is about: many projects, one, or a record."""
+    if about is None:
+        return "global"
+    return "project" if _is_project(about) else "entity"
+
+
+def candidates(
+    principal: Principal, tx: Transaction, about: Focus | None, persona: Persona, listed: Sequence[Tool]
+) -> list[Item]:
+    """Candidates for the briefing: those that it cannot do without."""
+    if about is None:
+        return []
+    items = [Item(Lot.RECORD, about.text, Source("entities", str(about.id)), title=about.linked.handle)]
+    items += _linked(about, listed)
+    items += _documents(tx, principal, about, persona)
+    scope.check(scope_of(about), items)
+    return items
+
+
+def further(
+    principal: Principal, tx: Transaction, about: Focus | None, persona: Persona, listed: Sequence[Tool]
+) -> list[Item]:
+    """Candidates for a briefing that is rendered anew, beside the others: what stands further around."""
+    if about is None:
+        knows = any(tool.name == "list_entities" for tool in listed)
+        return [_item(one) for one in around.projects(principal, tx)] if knows else []
+    near = around.around(principal, tx, about.id, team_id=persona.team.id, is_project=_is_project(about))
+    items = [_item(one) for one in near]
+    scope.check_held(scope_of(about), items)
+    return items
+
+
+def since(principal: Principal, tx: Transaction, pinned: Pinned | None) -> tuple[list[Item], bool]:
+    """What changed on the records of a briefing after it was rendered, oldest first, and whether anything that it tells
+    of is gone or above the reader's clearance by now."""
+    if pinned is None:
+        return [], False
+    told = [(one.table, one.id) for one in pinned.sources]
+    found = around.since(principal, tx, pinned.at, told, follows=bool(pinned.about))
+    return [_item(one) for one in reversed(found.changes)], bool(found.gone)
+
+
+def _linked(about: Focus, listed: Sequence[Tool]) -> list[Item]:
+    more = any(tool.name == GET_LINKED_ENTITIES.name for tool in listed)
+    texts = list(briefings(about.linked, hint=more))
+    if not texts:
+        return []
+    also = tuple(Source("handles", one.handle) for one in about.linked.records)
+    source = Source("edges", str(about.id))
+    return [Item(Lot.LINKED, texts[0], source, tuple(texts[1:]), title="linked records", also=also)]
+
+
+def _documents(tx: Transaction, principal: Principal, about: Focus, persona: Persona) -> list[Item]:
+    """The tree of documents of a project, and again shorter; nothing of any other kind of record."""
+    if not _is_project(about):
+        return []
+    lines = catalogue.lines_of(principal, tx, about.id, persona.team.id)
+    outlines = [tree.outline(lines, most, tokens.count) for most in _TREE_TOKENS]
+    texts = [text for text in dict.fromkeys(outlines) if text] or [_NO_DOCUMENTS]
+    also = tuple(Source("handles", one.handle) for one in lines if one.handle in texts[0])
+    return [Item(Lot.TREE, texts[0], Source("trees", str(about.id)), tuple(texts[1:]), title="documents", also=also)]
+
+
+def _is_project(about: Focus) -> bool:
+    return about.linked.handle.startswith(f"{PROJECT}/")
+
+
+def _item(near: Near) -> Item:
+    source = Source(_TABLES.get(near.part, "context_rows"), str(near.id))
+    text = f"- {near.title}: {near.content}" if near.part == "project" else near.content
+    also = tuple(Source(table, one) for table, _, one in (owner.partition("/") for owner in near.owners))
+    return Item(
+        _LOTS[near.part], text, source, score=near.score, level=near.classification, title=near.title, also=also
+    )

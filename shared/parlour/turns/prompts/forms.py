@@ -1,0 +1,144 @@
+"""A prompt's parts as JSON and back: the standing of a session, and the record of a prompt. Pure.
+
+Words are kept apart, by their hash: a text that stands in a hundred prompts is kept once, and one that is forgotten is
+gone from all of them.
+"""
+
+import functools
+import json
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from parlour.context.assemble import Begun
+from parlour.context.budget import Profile
+from parlour.context.cache import Miss
+from parlour.context.calls import Round
+from parlour.context.ledger import Entry, Forgotten, text_hash
+from parlour.context.materials import Materials
+from parlour.context.segment import Segment
+from parlour.context.standing import Standing
+from parlour.infra.jsonable import Json, JsonObject
+from parlour.turns.prompts.packing import packed, unpacked
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+_WORDS = frozenset({"text", "title", "floating", "heartbeat", "about", "shorter", "pieces", "recap", "reminders"})
+_OBJECTS = frozenset({"tools", "called", "rounds"})
+"""Fields whose values, or whose lists' members, are texts; and those whose members are JSON objects."""
+
+
+_NO_OBJECT: JsonObject = {"blocks": [], "results": []}
+"""What stands for an object without its words; a round of calls must have these two."""
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """What a turn's prompts were made of: enough to assemble them again, also under another budget.
+
+    standing  the session's as the turn began.
+    begun     what the turn's prompts have in common.
+    """
+
+    materials: Materials
+    standing: Standing
+    profile: Profile
+    begun: Begun
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What one prompt adds to its turn's basis: the calls so far, its marks, what was lost of the prompt before."""
+
+    rounds: tuple[Round, ...]
+    segments: tuple[Segment, ...]
+    entries: tuple[Entry, ...]
+    marked: tuple[int, ...]
+    miss: Miss | None = None
+
+
+def to_json(value: object) -> JsonObject:
+    """A part as JSON."""
+    found: JsonObject = _adapter(cast("Hashable", type(value))).dump_python(value, mode="json", exclude_defaults=True)
+    return found
+
+
+def from_json[T](kind: type[T], given: JsonObject) -> T:
+    """A part back from its JSON."""
+    found: T = _adapter(cast("Hashable", kind)).validate_python(given)
+    return found
+
+
+def shelved(value: object) -> tuple[JsonObject, dict[str, str]]:
+    """A part as JSON that names its words by hash, and the words."""
+    named: dict[str, str] = {}
+
+    def put(one: Json) -> Json:
+        text = one if isinstance(one, str) else _in_order(one)
+        if text not in named:
+            named[text] = text_hash(text)
+        return named[text]
+
+    found = _walked(to_json(value), put, put)
+    assert isinstance(found, dict)  # noqa: S101 - narrows a type
+    return packed(found), {key: text for text, key in named.items()}
+
+
+def _in_order(value: Json) -> str:
+    """An object as text with its keys as they stand: a tool's result is told in the order of its keys."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def hashes(given: JsonObject) -> set[str]:
+    """The hashes that a part's JSON names."""
+    named: set[str] = set()
+
+    def note(one: Json) -> Json:
+        named.add(str(one))
+        return one
+
+    _walked(unpacked(given), note, note)
+    return named
+
+
+def unshelved[T](kind: type[T], given: JsonObject, words: Mapping[str, str]) -> T:
+    """A part back from JSON that names its words by hash. Forgotten names the words that are gone."""
+    if missing := hashes(given) - words.keys():
+        raise Forgotten(missing)
+    found = _walked(unpacked(given), lambda one: words[str(one)], lambda one: json.loads(words[str(one)]))
+    assert isinstance(found, dict)  # noqa: S101 - narrows a type
+    return from_json(kind, found)
+
+
+def named[T](kind: type[T], given: JsonObject) -> T:
+    """A part whose texts are the hashes of its words, and whose JSON objects are empty: what is left of it when words
+    are gone, and all that a comparison needs."""
+    found = _walked(unpacked(given), lambda one: one, lambda _: dict(_NO_OBJECT))
+    assert isinstance(found, dict)  # noqa: S101 - narrows a type
+    return from_json(kind, found)
+
+
+def _walked(value: Json, text: Callable[[Json], Json], whole: Callable[[Json], Json]) -> Json:
+    if isinstance(value, list):
+        return [_walked(one, text, whole) for one in value]
+    if isinstance(value, dict):
+        return {key: _field(key, one, text, whole) for key, one in value.items()}
+    return value
+
+
+def _field(key: str, value: Json, text: Callable[[Json], Json], whole: Callable[[Json], Json]) -> Json:
+    if isinstance(value, str):
+        return text(value) if key in _WORDS else value
+    if isinstance(value, list) and key in _WORDS:
+        return [text(one) for one in value]
+    if isinstance(value, list) and key in _OBJECTS:
+        return [whole(one) for one in value]
+    return _walked(value, text, whole)
+
+
+@functools.cache
+def _adapter(kind: Hashable) -> "TypeAdapter[Any]":
+    from pydantic import TypeAdapter  # noqa: PLC0415 - heavy; the settings have it loaded by then
+
+    return TypeAdapter(cast("type[Any]", kind))

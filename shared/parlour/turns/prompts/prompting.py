@@ -1,0 +1,176 @@
+"""The prompts of one turn as they are made, and what is kept of each: its record, and what the next stands on."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from uuid import UUID
+
+from parlour.context import factors, stubs
+from parlour.context.assemble import Assembled, Begun, begin
+from parlour.context.budget import Profile
+from parlour.context.calls import Round
+from parlour.context.history import PastTurn
+from parlour.context.ledger import Entry, Forgotten
+from parlour.context.materials import Materials, Moment
+from parlour.context.pins import Pinned
+from parlour.context.segment import Layer, Lot
+from parlour.context.standing import Standing
+from parlour.infra.jsonable import JsonObject
+from parlour.infra.postgres import Transaction
+from parlour.models.route import OFFLINE
+from parlour.turns.past import MOST_TURNS, past_turns
+from parlour.turns.prompts import store
+from parlour.turns.prompts.forms import Basis, Made, from_json, hashes, shelved, to_json, unshelved
+from parlour.turns.prompts.retention import month_of, over_at
+from parlour.turns.prompts.store import Asking, Earlier, Kept, LedgerRow
+
+_EVERYBODYS = 3
+"""The highest clearance: a turn reads its own records, whoever may see them."""
+
+
+@dataclass(slots=True)
+class Prompting:
+    """What a turn's prompts are made of, and what they have in common once the first was made.
+
+    standing  the session's as the turn began.
+    begun     None until the first prompt is made.
+    writes    tools that change something: history keeps what they changed.
+    rounds    the turn's calls so far, and `steps` its prompts.
+    recorded  what they have in common is kept with the record of the first.
+    """
+
+    materials: Materials
+    profile: Profile
+    moment: Moment
+    standing: Standing
+    begun: Begun | None = None
+    writes: frozenset[str] = frozenset()
+    rounds: tuple[Round, ...] = ()
+    steps: int = 0
+    recorded: bool = False
+
+    def next(self, step: int, rounds: Sequence[Round], model: str) -> Assembled:
+        """The prompt of `step` for `model` (provider/model). PromptOverflow when it cannot be made to fit."""
+        self.moment = replace(self.moment, model=model)
+        begun = self.begun or begin(self.materials, self.standing, self.profile, self.moment)
+        begun = replace(begun, moment=self.moment)
+        self.begun, self.steps = begun, max(step, self.steps)
+        self.heard(rounds)
+        return begun.step(step, self.rounds)
+
+    def heard(self, rounds: Sequence[Round]) -> None:
+        """The turn's calls so far. What was told of before is told again with its keys in the order they had then: a
+        result that was read back from the database has them in another."""
+        told = {call: result for one in self.rounds for call, result in one.results}
+        self.rounds = tuple(
+            replace(one, results=tuple((call, _as_told(told.get(call), result)) for call, result in one.results))
+            for one in rounds
+        )
+
+    def sent(self, assembled: Assembled) -> None:
+        """The prompt is on its way, and its record is kept: the next one is held against it."""
+        self.recorded = True
+        if self.begun is not None:
+            self.begun = self.begun.after(assembled.standing)
+
+    def basis(self) -> Basis:
+        """What the turn's prompts are made of; only once the first was made."""
+        if self.begun is None:
+            raise LookupError("no prompt of this turn was made yet")
+        return Basis(self.materials, self.standing, self.profile, self.begun)
+
+    def keep(self, asking: Asking, step: int, assembled: Assembled) -> Callable[[Transaction], None]:
+        """How to commit a step's request, with the record of its prompt and what the session's next one stands on."""
+        basis, words = (None, {}) if self.recorded else shelved(self.basis())
+        made, more = shelved(_made(self.rounds, assembled))
+        row = LedgerRow(
+            step, month_of(self.moment.at), self.moment.at, self.moment.model, assembled.prompt.hash, basis, made
+        )  # fmt: skip
+        anew = assembled.ledger.cause is not None
+        kept, texts, look_at = split(assembled.standing), {**words, **more}, over_at(row.month)
+
+        def keep(tx: Transaction) -> None:
+            store.keep_prompt(tx, asking, row, texts, kept, anew=anew, look_at=look_at)
+
+        return keep
+
+    def usage(self, step: int, assembled: Assembled) -> JsonObject:
+        """What the web is told of a prompt: its tokens by layer, and which share of it is likely to be cached."""
+        total = sum(assembled.tokens_by_layer.values())
+        return {
+            "step": step, "tokens": total, "budget": self.profile.total,
+            "tokens_by_layer": dict(assembled.tokens_by_layer), "cached_share": round(assembled.cached / total, 3),
+        }  # fmt: skip
+
+    def learn(self, assembled: Assembled, provider: str, model: str, reported: int) -> Callable[[Transaction], None]:
+        """How to keep what a report of `reported` input tokens says of the model's tokens. Once a turn is enough, and
+        the stand-in counts nothing that anybody pays for."""
+        segments = assembled.ledger.segments
+        found = None if provider == OFFLINE else factors.learned(segments, reported, self.standing.factors)
+        return lambda tx: store.learn_factor(tx, named(provider, model), *found) if found else None
+
+    def called(self) -> tuple[JsonObject, ...]:
+        """How the turn's calls enter history: each as it was asked, with one line for what came of it."""
+        return stubs.called(self.rounds, self.writes)
+
+    def over(self) -> JsonObject | None:
+        """What the session's next prompt stands on once the turn is over; None where no model was asked."""
+        return split(self.begun.standing.after_turn(self.steps)).standing if self.begun else None
+
+
+def named(provider: str, model: str) -> str:
+    """A model as prompts are accounted for by it."""
+    return f"{provider}/{model}"
+
+
+def earlier(tx: Transaction, session_id: UUID, before: int, model: str) -> tuple[Standing, list[PastTurn]]:
+    """What the prompts of turn `before` stand on, and the turns since the last cut that are over.
+
+    A session that begins takes what was learned so far of how `model` counts, and keeps to it.
+    """
+    found = store.earlier(tx, session_id, model=model, before=before, most=MOST_TURNS)
+    return _standing(found), past_turns(found.past or [])
+
+
+def _standing(found: Earlier) -> Standing:
+    if found.standing is None:
+        return Standing(factors=found.factors or {})
+    return joined(Kept(found.standing, found.briefing))
+
+
+def _as_told(before: JsonObject | None, result: JsonObject) -> JsonObject:
+    return before if before == result and before is not None else result
+
+
+def resumed(tx: Transaction, session_id: UUID, turn_id: UUID) -> tuple[Basis, tuple[Round, ...], int] | None:
+    """What the prompts of a turn that goes on are made of, the calls that its last one told of, and that one's step;
+    None when none was asked yet, or when words of them were forgotten or their retention is over."""
+    rows = store.ledgers(tx, turn_id, _EVERYBODYS)
+    if not rows or rows[0].basis is None:
+        return None
+    named_words = hashes(rows[0].basis) | hashes(rows[-1].made)
+    words = store.blobs(tx, rows[0].month, sorted(named_words))
+    try:
+        basis, made = unshelved(Basis, rows[0].basis, words), unshelved(Made, rows[-1].made, words)
+    except Forgotten:
+        return None
+    asked = _standing(store.earlier(tx, session_id, model="", before=0, most=0))
+    return replace(basis, begun=basis.begun.after(asked)), made.rounds, rows[-1].step
+
+
+def split(standing: Standing) -> Kept:
+    """A standing as it is kept: its briefing apart."""
+    briefing = to_json(standing.pinned) if standing.pinned else None
+    return Kept(to_json(replace(standing, pinned=None)), briefing)
+
+
+def joined(kept: Kept) -> Standing:
+    """A standing from what was kept of it."""
+    pinned = from_json(Pinned, kept.briefing) if kept.briefing else None
+    return replace(from_json(Standing, kept.standing), pinned=pinned)
+
+
+def _made(rounds: tuple[Round, ...], assembled: Assembled) -> Made:
+    ledger = assembled.ledger
+    own = tuple(one for one in ledger.segments if one.layer is Layer.CALLS or one.placement == "last")
+    entries: tuple[Entry, ...] = tuple(one for one in ledger.entries if one.item.lot is Lot.CALLS)
+    return Made(rounds, own, entries, ledger.marked, ledger.miss)

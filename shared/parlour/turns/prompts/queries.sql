@@ -1,0 +1,118 @@
+-- name: earlier
+-- What the session's next prompt stands on: what was kept of its prompts and, before the first, what was learned of how
+-- the model counts; with its turns since the last cut that are over, oldest first, each with its messages and with what
+-- it called. No row where there is none of it.
+WITH kept AS (
+    SELECT standing, briefing FROM session_prompts WHERE session_id = %(session_id)s
+), over AS (
+    SELECT t.id, t.number, t.called,
+           (SELECT jsonb_agg(jsonb_build_object('id', m.id, 'direction', m.direction, 'kind', m.kind, 'body', m.body)
+                             ORDER BY m.position)
+              FROM messages m WHERE m.turn_id = t.id) AS messages
+      FROM turns t
+     WHERE t.session_id = %(session_id)s AND t.number < %(before)s
+       AND t.number >= COALESCE((SELECT (standing -> 'lead' ->> 'since')::int FROM kept), 0)
+     ORDER BY t.number DESC
+     LIMIT %(most)s
+), earlier AS (
+    SELECT (SELECT standing FROM kept) AS standing,
+           (SELECT briefing FROM kept) AS briefing,
+           (SELECT jsonb_agg(to_jsonb(over) ORDER BY number) FROM over) AS past,
+           (SELECT jsonb_object_agg(script, factor)
+              FROM token_factors WHERE model = %(model)s AND NOT EXISTS (SELECT FROM kept)) AS factors
+)
+SELECT standing, briefing, past, factors FROM earlier WHERE num_nonnulls(standing, past, factors) > 0;
+
+-- name: keep_prompt
+-- The record of one prompt, with every text that it names, each kept once a month, and what the session's next one
+-- stands on; asked again, it is the newer prompt that counts. The first of a tenant's has somebody look, once its month
+-- is over, for what is to go. With it goes the request of the turn's step.
+WITH requested AS (
+    INSERT INTO steps (tenant_id, turn_id, number, provider, model, prompt_hash, requested_at)
+    VALUES (current_tenant(), %(turn_id)s, %(step)s, %(provider)s, %(asked)s, %(prompt_hash)s, %(requested_at)s)
+    ON CONFLICT (tenant_id, turn_id, number) DO UPDATE
+       SET provider = EXCLUDED.provider, model = EXCLUDED.model, prompt_hash = EXCLUDED.prompt_hash,
+           requested_at = EXCLUDED.requested_at
+     WHERE steps.completed_at IS NULL
+), texts AS (
+    INSERT INTO ledger_blobs (tenant_id, month, hash, words)
+    SELECT current_tenant(), %(month)s, one.hash, one.words
+      FROM unnest(%(hashes)s::text[], %(texts)s::text[]) AS one (hash, words)
+    ON CONFLICT (tenant_id, month, hash) DO NOTHING
+), stands AS (
+    INSERT INTO session_prompts (tenant_id, session_id, standing, briefing, updated_at)
+    VALUES (current_tenant(), %(session_id)s, %(standing)s, %(briefing)s, %(at)s)
+    ON CONFLICT (tenant_id, session_id) DO UPDATE
+       SET standing = EXCLUDED.standing, updated_at = EXCLUDED.updated_at,
+           briefing = CASE WHEN %(anew)s THEN EXCLUDED.briefing ELSE session_prompts.briefing END
+), goes AS (
+    INSERT INTO work_due (tenant_id, kind, id, due_at)
+    VALUES (current_tenant(), 'ledgers', current_tenant(), %(look_at)s)
+    ON CONFLICT (tenant_id, kind, id) DO NOTHING
+)
+INSERT INTO ledgers (tenant_id, turn_id, step, month, at, model, prompt_hash, basis, made)
+VALUES (current_tenant(), %(turn_id)s, %(step)s, %(month)s, %(at)s, %(model)s, %(prompt_hash)s, %(basis)s, %(made)s)
+ON CONFLICT (tenant_id, turn_id, step) DO UPDATE
+   SET month = EXCLUDED.month, at = EXCLUDED.at, model = EXCLUDED.model, prompt_hash = EXCLUDED.prompt_hash,
+       basis = COALESCE(EXCLUDED.basis, ledgers.basis), made = EXCLUDED.made;
+
+-- name: ledgers
+-- The records of a turn's prompts, in the order of its steps, from the last on that says what they have in common: a
+-- redriven turn is begun anew. None of more clearance than the reader's.
+SELECT l.step, l.month, l.at, l.model, l.prompt_hash, l.basis, l.made
+  FROM ledgers l
+  JOIN turns t ON t.id = l.turn_id
+  JOIN sessions s ON s.id = t.session_id
+  JOIN users u ON u.id = s.user_id
+  JOIN bindings b ON b.id = t.binding_id AND GREATEST(b.clearance, u.clearance) <= %(clearance)s
+ WHERE l.turn_id = %(turn_id)s
+   AND l.step >= (SELECT max(f.step) FROM ledgers f WHERE f.turn_id = %(turn_id)s AND f.basis IS NOT NULL)
+ ORDER BY l.step;
+
+-- name: blobs
+-- Texts of a month by their hashes; one that was forgotten has no words.
+SELECT hash, words FROM ledger_blobs WHERE month = %(month)s AND hash = ANY(%(hashes)s);
+
+-- name: drop_ledgers
+-- Ledgers whose retention is over, a bounded number at a time.
+DELETE FROM ledgers
+ WHERE (tenant_id, turn_id, step) IN (
+       SELECT tenant_id, turn_id, step FROM ledgers
+        WHERE tenant_id = current_tenant() AND month < %(before)s LIMIT %(most)s);
+
+-- name: drop_blobs
+-- Texts of months whose retention is over, a bounded number at a time.
+DELETE FROM ledger_blobs
+ WHERE (tenant_id, month, hash) IN (
+       SELECT tenant_id, month, hash FROM ledger_blobs
+        WHERE tenant_id = current_tenant() AND month < %(before)s LIMIT %(most)s);
+
+-- name: oldest_month
+-- The first month of which something is kept.
+SELECT month FROM ledger_blobs ORDER BY month LIMIT 1;
+
+-- name: learn_factor
+-- A further report of how many tokens a model counts: the newest weighs a fifth.
+INSERT INTO token_factors (tenant_id, model, script, factor)
+VALUES (current_tenant(), %(model)s, %(script)s, %(factor)s)
+ON CONFLICT (tenant_id, model, script) DO UPDATE
+   SET factor = token_factors.factor * 0.8 + EXCLUDED.factor * 0.2, learned = token_factors.learned + 1;
+
+-- name: place
+-- Where a turn stands in its session, and its neighbours there that have records of their prompts.
+SELECT t.session_id, t.number,
+       (SELECT p.id FROM turns p
+         WHERE p.session_id = t.session_id AND p.number < t.number AND EXISTS (SELECT FROM ledgers l WHERE l.turn_id = p.id)
+         ORDER BY p.number DESC LIMIT 1) AS previous,
+       (SELECT n.id FROM turns n
+         WHERE n.session_id = t.session_id AND n.number > t.number AND EXISTS (SELECT FROM ledgers l WHERE l.turn_id = n.id)
+         ORDER BY n.number LIMIT 1) AS next
+  FROM turns t
+ WHERE t.id = %(turn_id)s;
+
+-- name: reported
+-- What the models that answered reported of a turn's prompts, by step.
+SELECT step, input_tokens, cache_read_tokens, cache_write_tokens, output_tokens, cost_usd::text AS cost_usd, miss
+  FROM llm_calls
+ WHERE turn_id = %(turn_id)s AND outcome = 'ok'
+ ORDER BY step, at, id;

@@ -1,0 +1,125 @@
+"""A past prompt made again: byte for byte from its record, or from the same candidates under another budget."""
+
+from collections import Counter
+from dataclasses import replace
+from uuid import UUID
+
+from parlour.context import ledger
+from parlour.context.assemble import Assembled, begin
+from parlour.context.ledger import Entry, Forgotten, text_hash
+from parlour.context.ledger import recorded as by_hash
+from parlour.context.render import Prompt
+from parlour.context.segment import Item, Layer
+from parlour.infra.errors import InvalidRequest, PromptOverflow
+from parlour.infra.jsonable import Json, JsonObject, canonical
+from parlour.infra.postgres import Transaction
+from parlour.principal import Principal
+from parlour.turns.prompts import explain, recorded
+from parlour.turns.prompts.forms import Basis, Made, unshelved
+from parlour.turns.prompts.recorded import Asked, Recorded
+
+
+def rebuild(
+    principal: Principal, tx: Transaction, turn_id: UUID, step: int | None = None, budget: int | None = None
+) -> JsonObject:
+    """A prompt of the turn, the last for no step, made again.
+
+    Without a budget it is the recorded one: {"turn_id", "step", "recorded_hash", "hash", "matches", "text",
+    "forgotten": [{"layer", "words"}]}. `text` is the canonical JSON of [tools, system, messages], whose SHA-256 the
+    hash is. Where words of it were forgotten there is no text and no hash, and nothing matches.
+
+    With one it is assembled again from the turn's candidates: `tokens`, `layers`, `causes`, and what is `dropped`,
+    `shortened` or `added` against the recorded one. InvalidRequest when what must be in does not fit, Forgotten when
+    candidates are gone.
+    """
+    found = recorded.read(principal, tx, turn_id)
+    asked = found.step(step)
+    named: JsonObject = {"turn_id": str(turn_id), "step": asked.step, "recorded_hash": asked.hash}
+    return {**named, **(_recorded(found, asked) if budget is None else _under(found, asked, budget))}
+
+
+def _recorded(found: Recorded, asked: Asked) -> JsonObject:
+    try:
+        prompt = ledger.rebuild(asked.segments, asked.made.marked, found.words)
+    except Forgotten as gone:
+        missing = [_gone(asked, one) for one in gone.hashes]
+        return {"hash": None, "matches": False, "text": None, "forgotten": missing}
+    return {"hash": prompt.hash, "matches": prompt.hash == asked.hash, "text": _text(prompt), "forgotten": []}
+
+
+def _gone(asked: Asked, gone: str) -> Json:
+    layer = next(one.layer for one in asked.segments if any(gone in block.pieces for block in one.blocks))
+    return {"layer": layer.name.lower(), "words": gone}
+
+
+def _under(found: Recorded, asked: Asked, budget: int) -> JsonObject:
+    again = _assembled(found, asked, budget)
+    entries = [_hashed(one) for one in again.ledger.entries]
+    words = {**found.words, **_words(again)}
+    rendered = bool(again.ledger.cause) and not found.asked[0].causes
+    # While a briefing stays pinned its candidates are not told again: what it held and cannot any more is dropped.
+    about = [one for one in entries if rendered and one.item.lot.layer is Layer.BRIEFING]
+    dropped = [*_against(asked.entries, entries), *(one for one in about if one.reason)]
+    added = _against([one for one in entries if one not in about], asked.entries)
+    segments = [by_hash(one) for one in again.ledger.segments]
+    whole = {_key(one) for one in asked.entries if not one.reason and not one.shortened}
+    return {
+        "hash": again.prompt.hash, "matches": again.prompt.hash == asked.hash, "text": _text(again.prompt),
+        "forgotten": [], "budget": budget, "tokens": sum(one.tokens for one in segments), "tokens_before": asked.tokens,
+        "layers": explain.layers(segments, replace(found.basis.profile, total=budget)),
+        "causes": [again.ledger.cause] if again.ledger.cause else [],
+        "dropped": [explain.candidate(one, words) for one in dropped],
+        "shortened": [
+            explain.candidate(one, words) for one in entries if one.shortened and not one.reason and _key(one) in whole
+        ],
+        "added": [explain.candidate(one, words) for one in added],
+    }  # fmt: skip
+
+
+def _assembled(found: Recorded, asked: Asked, budget: int) -> Assembled:
+    """The prompt as it would have been under another total: every step before it is made again, too."""
+    rows = found.up_to(asked.step)
+    basis = unshelved(Basis, rows[0].basis or {}, found.words)
+    profile = replace(basis.profile, total=budget)
+    try:
+        begun = begin(basis.materials, basis.standing, profile, basis.begun.moment)
+        for row in rows:
+            assembled = begun.step(row.step, unshelved(Made, row.made, found.words).rounds)
+            begun = begun.after(assembled.standing)
+    except PromptOverflow as problem:
+        raise InvalidRequest(f"budget: {budget} tokens cannot hold this prompt: {problem}") from problem
+    return assembled
+
+
+def _against(entries: tuple[Entry, ...] | list[Entry], others: tuple[Entry, ...] | list[Entry]) -> list[Entry]:
+    """The entries that were in and are not in among the others: as the others tell of them where they do."""
+    inside = Counter(_key(one) for one in others if not one.reason)
+    told = {_key(one): one for one in others if one.reason}
+    gone: list[Entry] = []
+    for one in entries:
+        if one.reason:
+            continue
+        if inside[_key(one)]:
+            inside[_key(one)] -= 1
+        else:
+            gone.append(told.get(_key(one), one))
+    return gone
+
+
+def _key(entry: Entry) -> tuple[str, str, str]:
+    return str(entry.item.lot), entry.item.source.table, entry.item.source.id
+
+
+def _hashed(entry: Entry) -> Entry:
+    """An entry as records have it: its words by their hash."""
+    item = entry.item
+    return replace(entry, item=replace(item, text=text_hash(item.text), title=text_hash(item.title)))
+
+
+def _words(again: Assembled) -> dict[str, str]:
+    items: list[Item] = [one.item for one in again.ledger.entries]
+    return {text_hash(text): text for item in items for text in (item.text, item.title)}
+
+
+def _text(prompt: Prompt) -> str:
+    return canonical([list(prompt.tools), list(prompt.system), list(prompt.messages)])

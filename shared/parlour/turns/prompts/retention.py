@@ -1,0 +1,30 @@
+"""How long what was kept of prompts stays: whole months, once the last of their days is old enough."""
+
+from datetime import UTC, date, datetime, time, timedelta
+
+from parlour.infra.postgres import Transaction
+from parlour.turns.prompts import store
+
+_AT_ONCE = 2_000
+"""Ledgers, and texts, that one transaction removes at most; some 50 milliseconds."""
+
+
+def month_of(at: datetime) -> date:
+    """The month that a prompt is kept under, as its first day."""
+    return at.astimezone(UTC).date().replace(day=1)
+
+
+def over_at(month: date) -> datetime:
+    """When a month is over: what was kept of it gets older from then on."""
+    return datetime.combine((month + timedelta(days=31)).replace(day=1), time(), UTC)
+
+
+def drop(tx: Transaction, before: datetime) -> bool:
+    """Remove some of what was kept of months that were over `before`; whether there may be more of it."""
+    return store.drop_before(tx, month_of(before), _AT_ONCE) >= _AT_ONCE
+
+
+def next_over(tx: Transaction) -> datetime | None:
+    """When the oldest month of which something is kept is over; None when nothing is kept."""
+    oldest = store.oldest_month(tx)
+    return over_at(oldest) if oldest else None

@@ -1,0 +1,157 @@
+"""The prompts' way to the database: the named queries, and the records they read and write."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from uuid import UUID
+
+from parlour.infra.jsonable import JsonObject
+from parlour.infra.postgres import Transaction, jsonb
+from parlour.infra.queries import Queries
+
+SQL = Queries.beside(__file__)
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What was kept of a session's prompts: the standing without its briefing, and the briefing."""
+
+    standing: JsonObject
+    briefing: JsonObject | None
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """What a session's next prompt comes after.
+
+    standing, briefing  what was kept of its prompts; None before the first.
+    past                its turns that are over, oldest first: {id, number, called, messages}.
+    factors             before the first prompt: what was learned of the model's tokens, by script.
+    """
+
+    standing: JsonObject | None
+    briefing: JsonObject | None
+    past: list[JsonObject] | None
+    factors: dict[str, float] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """Whose prompt it is, which model is asked, and when."""
+
+    session_id: UUID
+    turn_id: UUID
+    provider: str
+    model: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerRow:
+    """The record of one prompt. `basis` belongs to a turn's first, and to the first after it was begun anew."""
+
+    step: int
+    month: date
+    at: datetime
+    model: str
+    prompt_hash: str
+    basis: JsonObject | None
+    made: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a turn stands in its session, and the turns before and after it whose prompts have records."""
+
+    session_id: UUID
+    number: int
+    previous: UUID | None
+    next: UUID | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """What a model reported of one prompt; `miss` as the turn kept it, `cost_usd` a decimal as text."""
+
+    step: int
+    input_tokens: int
+    cache_read_tokens: int
+    cache_write_tokens: int
+    output_tokens: int
+    cost_usd: str | None
+    miss: JsonObject | None
+
+
+@dataclass(frozen=True, slots=True)
+class Blob:
+    """A text by its hash; `words` is None once it was forgotten."""
+
+    hash: str
+    words: str | None
+
+
+NOTHING = Earlier(None, None, None, None)
+
+
+def earlier(tx: Transaction, session_id: UUID, *, model: str, before: int, most: int) -> Earlier:
+    """What the session's next prompt comes after: up to `most` turns with numbers below `before`, the newest."""
+    found = tx.first(SQL["earlier"], Earlier, session_id=session_id, model=model, before=before, most=most)
+    return found or NOTHING
+
+
+def keep_prompt(
+    tx: Transaction, asking: Asking, row: LedgerRow, blobs: Mapping[str, str], kept: Kept, *, anew: bool,
+    look_at: datetime,
+) -> None:  # fmt: skip
+    """Store that a model is about to be asked: the step's request, the record of its prompt with the texts that it
+    names, and what the next one stands on. Two turns that keep the same texts for the first time wait for each other:
+    always in the order of the hashes, so that neither waits for ever.
+
+    anew     the briefing is another one than before.
+    look_at  when somebody is to look for what has been kept long enough, if nobody is to yet.
+    """
+    tx.run(
+        SQL["keep_prompt"],
+        turn_id=asking.turn_id, session_id=asking.session_id, provider=asking.provider, asked=asking.model,
+        requested_at=asking.at, step=row.step, month=row.month, at=row.at, model=row.model, prompt_hash=row.prompt_hash,
+        basis=row.basis, made=jsonb(row.made), hashes=sorted(blobs), texts=[blobs[one] for one in sorted(blobs)],
+        standing=kept.standing, briefing=kept.briefing if anew else None, anew=anew, look_at=look_at,
+    )  # fmt: skip
+
+
+def ledgers(tx: Transaction, turn_id: UUID, clearance: int) -> list[LedgerRow]:
+    """The records of a turn's prompts since it was begun, or begun anew, by step, as far as a reader of that clearance
+    may see them: the first has a basis."""
+    return tx.all(SQL["ledgers"], LedgerRow, turn_id=turn_id, clearance=clearance)
+
+
+def place(tx: Transaction, turn_id: UUID) -> Place | None:
+    """Where the turn stands in its session."""
+    return tx.first(SQL["place"], Place, turn_id=turn_id)
+
+
+def reported(tx: Transaction, turn_id: UUID) -> dict[int, Reported]:
+    """What the models reported of the turn's prompts, by step."""
+    return {one.step: one for one in tx.all(SQL["reported"], Reported, turn_id=turn_id)}
+
+
+def blobs(tx: Transaction, month: date, hashes: Sequence[str]) -> dict[str, str]:
+    """The texts of those hashes; those that were forgotten are missing."""
+    found = tx.all(SQL["blobs"], Blob, month=month, hashes=list(hashes))
+    return {one.hash: one.words for one in found if one.words is not None}
+
+
+def drop_before(tx: Transaction, before: date, most: int) -> int:
+    """Remove up to `most` ledgers and texts of months before `before`; says how many went."""
+    return tx.run(SQL["drop_ledgers"], before=before, most=most) + tx.run(SQL["drop_blobs"], before=before, most=most)
+
+
+def oldest_month(tx: Transaction) -> date | None:
+    """The first month of which something is kept; None when nothing is."""
+    found: date | None = tx.value(SQL["oldest_month"])
+    return found
+
+
+def learn_factor(tx: Transaction, model: str, script: str, factor: float) -> None:
+    """Take in a further report of how many tokens a model counts."""
+    tx.run(SQL["learn_factor"], model=model, script=script, factor=factor)

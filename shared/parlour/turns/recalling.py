@@ -1,0 +1,64 @@
+"""What a turn is reminded of: older messages that its question is about, once when it begins."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from parlour.context.segment import Item, Lot, Source
+from parlour.infra import log
+from parlour.infra.errors import Misconfigured, ProviderRejected, ProviderUnavailable
+from parlour.infra.postgres import Transaction
+from parlour.knowledge.index.embed import Vector, embed_question
+from parlour.knowledge.search.question import expand, unsaid
+from parlour.knowledge.search.recall import Recalled, recall
+from parlour.knowledge.search.recalled import document
+from parlour.knowledge.search.sources import number_rows
+from parlour.turns.load import Loaded
+from parlour.turns.pointing import points_back
+from parlour.turns.running import Running
+
+
+def add_recalled(running: Running, loaded: Loaded) -> None:
+    """Put what is recalled beside the turn's other material. Nothing where nothing was cut and the question does not
+    point elsewhere, and nothing for a turn that goes on: its prompts keep what it began with.
+
+    The question is embedded while no transaction is open; when the embedder is away, words alone are searched.
+    """
+    prompting = loaded.prompting
+    since, now = prompting.standing.lead.since, loaded.asked[-1] if loaded.asked else ""
+    others = points_back(now)
+    if prompting.begun is not None or not now.strip() or not (since or others):
+        return
+    with running.stages.timed("recall"):
+        query = expand(now, unsaid(now.strip(), loaded.asked))
+        vector = _vector(running, query)
+
+        def look(tx: Transaction) -> list[Item]:
+            rows = recall(
+                loaded.principal, tx, running.lease.id, query=query, vector=vector, since=since, others=others
+            )
+            numbers = number_rows(tx, running.lease.id, rows, running.lease.token)
+            return items([(numbers[row.row_id], row) for row in rows])
+
+        found = running.services.database.run(loaded.principal, look)
+    prompting.materials = replace(prompting.materials, tail=(*prompting.materials.tail, *found))
+
+
+def items(numbered: Sequence[tuple[int, Recalled]]) -> list[Item]:
+    """Candidates for a prompt, under the numbers by which a reply cites them."""
+    return [
+        Item(
+            Lot.OTHER_SESSIONS if row.elsewhere else Lot.RECALL, document(number, row),
+            Source("messages", str(row.message_id)), score=row.score, level=row.classification, title=row.title,
+        )
+        for number, row in numbered
+    ]  # fmt: skip
+
+
+def _vector(running: Running, query: str) -> Vector | None:
+    services, tenant_id = running.services, running.feed.principal.tenant_id
+    try:
+        return embed_question(services.embedder(services.database, tenant_id), query)
+    except (ProviderUnavailable, ProviderRejected, Misconfigured) as problem:
+        log.warning("recall_by_words", turn_id=running.turn.id, code=problem.code)
+        log.count("EmbeddingUnavailable")
+        return None

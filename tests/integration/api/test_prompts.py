@@ -1,0 +1,51 @@
+"""A turn's prompts over the API: who may see them, and what is refused."""
+
+import uuid
+from uuid import UUID
+
+import pytest
+from fastapi.testclient import TestClient
+
+from tests.desk import Desk
+from tests.integration.api.conftest import key, operator
+from tests.integration.prompted import two_turns
+
+
+@pytest.fixture
+def talk(desk: Desk) -> list[UUID]:
+    return two_turns(desk)
+
+
+def test_a_turns_prompts_are_read_by_layer_and_by_word(client: TestClient, talk: list[UUID]) -> None:
+    by, path = operator("northbank"), f"/v1/turns/{talk[1]}/prompt"
+    steps = client.get(path, headers=by).json()["steps"]
+    block = steps[-1]["segments"][0]["blocks"][0]
+    told = client.get(f"{path}/words", params={"hash": block["words"]}, headers=by).json()["words"]
+    assert set(told) == set(block["words"])
+    assert all(told.values())
+    assert client.get(f"{path}/diff", params={"with": str(talk[0])}, headers=by).json()["first_change"]
+    assert client.get(f"{path}/rebuilt", params={"step": 2}, headers=by).json()["matches"] is True
+    assert client.get(f"{path}/rebuilt", params={"budget": 5_000}, headers=by).json()["tokens"] <= 5_000
+
+
+@pytest.mark.parametrize(
+    ("rest", "status"),
+    [
+        ("?step=0", 422), ("?step=9", 404), ("/diff", 422), ("/diff?with=x", 422),
+        (f"/diff?with={uuid.UUID(int=7)}", 404), ("/rebuilt?budget=0", 422), ("/rebuilt?budget=300", 422),
+        ("/words", 422),
+    ],
+)  # fmt: skip
+def test_what_makes_no_sense_is_refused(client: TestClient, talk: list[UUID], rest: str, status: int) -> None:
+    answer = client.get(f"/v1/turns/{talk[1]}/prompt{rest}", headers=operator("northbank"))
+    assert (answer.status_code, bool(answer.json()["error"]["message"])) == (status, True)
+
+
+@pytest.mark.parametrize("rest", ["", "/words?hash=a", "/diff?with={turn}", "/rebuilt", "/rebuilt?budget=6000"])
+def test_nobody_else_sees_them(client: TestClient, desk: Desk, talk: list[UUID], acme: str, rest: str) -> None:
+    path = f"/v1/turns/{talk[1]}/prompt{rest.format(turn=talk[0])}"
+    assert client.get(path).status_code == 401
+    assert client.get(path, headers=key(client, acme, "viewer")).status_code == 404
+    assert client.get(path, headers=key(client, "northbank", "editor")).status_code == 403
+    desk.rows("UPDATE users SET clearance = 3 RETURNING 1")
+    assert client.get(path, headers=key(client, "northbank", "viewer")).status_code == 404

@@ -1,0 +1,107 @@
+"""`parlour explain` and `parlour rebuild` against the real API."""
+
+import hashlib
+import json
+import uuid
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+
+from tests.desk import Desk
+from tests.integration.cli.test_commands import Parlour, configured, parlour, programs
+from tests.integration.prompted import two_turns
+
+__all__ = ["configured", "parlour", "programs"]
+
+
+@pytest.fixture
+def talk(desk: Desk, configured: None, monkeypatch: pytest.MonkeyPatch) -> list[UUID]:
+    """The ids of two turns of the tenant that the command asks for."""
+    monkeypatch.setenv("PARLOUR_TENANT", "northbank")
+    return two_turns(desk)
+
+
+def test_a_turn_is_explained(parlour: Parlour, talk: list[UUID], capsys: pytest.CaptureFixture[str]) -> None:
+    assert parlour("explain", str(talk[1])) == 0
+    said = capsys.readouterr().out
+    for part in (
+        "turn 2, 3 prompts",
+        "step 3",
+        "history",
+        "800",
+        "2,000",
+        "were cached",
+        "call_2",
+        "Good morning, who",
+    ):
+        assert part in said
+    assert parlour("explain", str(talk[1]), "--step", "2", "--json") == 0
+    assert [one["step"] for one in json.loads(capsys.readouterr().out)["steps"]] == [2]
+
+
+def test_two_turns_are_compared(parlour: Parlour, talk: list[UUID], capsys: pytest.CaptureFixture[str]) -> None:
+    assert parlour("explain", str(talk[1]), "--diff", str(talk[0])) == 0
+    said = capsys.readouterr().out
+    assert "turn 1 step 1 -> turn 2 step 1" in said
+    assert "the first change: byte " in said
+    assert parlour("explain", str(talk[1]), "--diff", str(talk[1])) == 0
+    assert "turn 2 step 2 -> turn 2 step 3" in capsys.readouterr().out
+
+
+def test_a_prompt_is_written_byte_for_byte_with_its_hash(
+    parlour: Parlour, talk: list[UUID], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert parlour("rebuild", str(talk[1]), "--step", "2") == 0
+    out, said = capsys.readouterr()
+    made = hashlib.sha256(out.encode()).hexdigest()
+    assert f"made {made}: the same bytes" in said
+    assert parlour("rebuild", str(talk[1]), "--step", "2", "--out", str(tmp_path / "prompt.json")) == 0
+    assert (tmp_path / "prompt.json").read_bytes() == out.encode()
+    assert capsys.readouterr().out == ""
+    assert parlour("rebuild", str(talk[1]), "--out", str(tmp_path / "no" / "prompt.json")) == 2
+    assert "cannot be written" in capsys.readouterr().err
+
+
+def test_what_is_not_the_same_is_said_and_fails(
+    parlour: Parlour, desk: Desk, talk: list[UUID], capsys: pytest.CaptureFixture[str]
+) -> None:
+    desk.rows("UPDATE ledger_blobs SET words = 'Hello' WHERE words LIKE 'Good morning, who%' RETURNING 1")
+    assert parlour("rebuild", str(talk[0])) == 1
+    assert "NOT the bytes that were sent" in capsys.readouterr().err
+    desk.rows("UPDATE ledger_blobs SET words = NULL WHERE words = 'Hello' RETURNING 1")
+    assert parlour("rebuild", str(talk[0])) == 1
+    out, said = capsys.readouterr()
+    assert out == ""
+    assert "1 part of it was forgotten (message)" in said
+
+
+def test_a_prompt_is_assembled_again_under_another_budget(
+    parlour: Parlour, talk: list[UUID], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert parlour("rebuild", str(talk[1]), "--budget", "6000", "--json") == 0
+    made = json.loads(capsys.readouterr().out)
+    assert made["tokens"] <= 6_000
+    assert parlour("rebuild", str(talk[1]), "--budget", str(made["tokens_before"] - 300)) == 0
+    said = capsys.readouterr().err
+    assert "as it was sent" in said
+    assert "dropped" in said or "shortened" in said
+    assert parlour("rebuild", str(talk[1]), "--budget", "300") == 2
+    assert "300 tokens cannot hold this prompt" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [
+        (("explain", "soon"), 2),
+        (("explain",), 2),
+        (("explain", str(uuid.UUID(int=7))), 1),
+        (("rebuild", str(uuid.UUID(int=7)), "--budget", "0"), 2),
+        (("rebuild", str(uuid.UUID(int=7)), "--step", "many"), 2),
+    ],
+)
+def test_what_makes_no_sense_is_refused_in_one_line(
+    parlour: Parlour, talk: list[UUID], arguments: tuple[str, ...], status: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert parlour(*arguments) == status
+    assert len(capsys.readouterr().err.strip().splitlines()) == 1

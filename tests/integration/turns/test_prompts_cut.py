@@ -1,0 +1,50 @@
+"""A briefing that is rendered anew because the history was cut holds all that it would hold otherwise."""
+
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from parlour.turns.prompts.explain import explain
+from tests.desk import Desk, says
+
+_AROUND = {"recent", "nearest", "distillations", "project_files"}
+
+
+def _told(desk: Desk) -> dict[str, Any]:
+    ((turn, *_),) = desk.rows("SELECT id FROM turns ORDER BY frozen_at DESC LIMIT 1")
+    with desk.database.transaction(desk.admin) as tx:
+        steps: Any = explain(desk.admin, tx, UUID(str(turn)))["steps"]
+    return dict(steps[-1])
+
+
+def _around(told: dict[str, Any]) -> set[str]:
+    return {one["lot"] for one in told["candidates"]} & _AROUND
+
+
+@pytest.mark.parametrize("profile", ["entity", "messaging"])
+def test_also_when_it_was_cut_for_want_of_room(desk: Desk, profile: str) -> None:
+    """Below the most that history may have, and below twenty messages: only spending the budget tells."""
+    visitor = desk.visit()
+    session = desk.session_of(visitor)
+    about = "(SELECT id FROM entities WHERE key = 'NRS')"
+    desk.rows(f"UPDATE sessions SET entity_id = {about} WHERE id = '{session}' RETURNING 1")
+    budget = f'{{"budget": {{"profile": "{profile}", "tokens": 6500}}}}'
+    desk.rows(f"UPDATE entity_types SET rag = rag || '{budget}' WHERE key = 'project' RETURNING 1")
+
+    def ask(text: str, reply: str) -> dict[str, Any]:
+        desk.clock.now += timedelta(seconds=30)
+        desk.write_web(visitor, session, text)
+        desk.model.script = [says(reply)]
+        desk.run()
+        return _told(desk)
+
+    first = ask("Where do we stand?", "Fine.")
+    assert _around(first)
+    for number in range(8):
+        told = ask(f"Question {number}?", f"Answer {number}: " + "the slab was poured on a Monday and it stands. " * 24)
+        if told["causes"]:
+            break
+    assert told["causes"][0] == "cut"
+    assert _around(told) == _around(first)

@@ -1,0 +1,168 @@
+"""A long conversation is reminded of what it said itself, and of others where its user points there."""
+
+import json
+from decimal import Decimal
+from uuid import UUID
+
+import pytest
+
+from parlour.infra.errors import ProviderUnavailable
+from parlour.infra.ids import uuid7
+from parlour.infra.jsonable import JsonObject
+from parlour.infra.postgres import Database
+from parlour.knowledge.index import embedder
+from parlour.knowledge.index.embedder import Services
+from parlour.knowledge.index.spaces import Offer, Spaces
+from parlour.knowledge.records import backfill
+from parlour.principal import Principal
+from tests.desk import Desk, WordEmbedder, says
+
+TELLING = "The crane's permit number is KX-4471 and it ends in May."
+ASKED = "What was the crane's permit number?"
+CUT_AFTER = 12
+"""Turns of two messages after which the next one finds its history cut."""
+
+
+class Away(WordEmbedder):
+    """An embedder whose service does not answer."""
+
+    def embed(self, texts: object, /) -> list[list[float]]:
+        raise ProviderUnavailable("away")
+
+
+class Watched(WordEmbedder):
+    """Fails when it is asked while a transaction is open."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self.asked = 0
+
+    def embed(self, texts: object, /) -> list[list[float]]:
+        self.asked += 1
+        with self.database.transaction(None):
+            return super().embed(texts)  # type: ignore[arg-type]
+
+
+def say(desk: Desk, visitor: Principal, session: UUID, text: str, reply: str = "Noted.") -> None:
+    desk.write_web(visitor, session, text)
+    desk.model.script = [says(reply)]
+    desk.run()
+
+
+def talk(desk: Desk, visitor: Principal, session: UUID, turns: int, first: str = TELLING) -> None:
+    """So many turns, the first of which is worth remembering; then the embedder has its turn."""
+    say(desk, visitor, session, first)
+    for number in range(2, turns + 1):
+        say(desk, visitor, session, f"Delivery {number} of gravel came at noon, nothing else happened today.")
+    services = Services(
+        desk.database, Spaces([Offer(WordEmbedder())]), desk.embedding, backfill.backfill, Decimal(20), desk.clock,
+        uuid7,
+    )  # fmt: skip
+    embedder.run(services, desk.tenant_id, lambda: 300.0)
+
+
+def recalled(desk: Desk) -> list[JsonObject]:
+    """The documents that the newest prompt recalls."""
+    blocks = [block for message in desk.model.requests[-1].messages for block in message["content"]]  # type: ignore[union-attr]
+    texts = [str(block["text"]) for block in blocks if "<parlour:recalled>" in str(block.get("text", ""))]  # type: ignore[union-attr,index,call-overload]
+    return [json.loads(line) for text in texts for line in text.splitlines() if line.startswith("{")]
+
+
+@pytest.fixture
+def long_talk(desk: Desk) -> tuple[Principal, UUID]:
+    visitor = desk.visit()
+    session = desk.session_of(visitor)
+    talk(desk, visitor, session, CUT_AFTER)
+    return visitor, session
+
+
+def test_what_was_said_before_the_window_is_recalled_and_can_be_cited(
+    desk: Desk, long_talk: tuple[Principal, UUID]
+) -> None:
+    visitor, session = long_talk
+    desk.embedder = watched = Watched(desk.database)
+    say(desk, visitor, session, ASKED, "It is KX-4471 [1].")
+    best = recalled(desk)[0]
+    assert (best["document"], best["contents"]) == (1, TELLING)
+    assert "Visitor" in str(best["metadata"]) or "User" in str(best["metadata"])
+    assert watched.asked == 1
+    cited = f"SELECT c.number FROM citations c JOIN messages m ON m.id = c.message_id WHERE m.session_id = '{session}'"
+    assert desk.rows(cited) == [(1,)]
+
+
+def test_its_number_stays(desk: Desk, long_talk: tuple[Principal, UUID]) -> None:
+    say(desk, *long_talk, ASKED)
+    say(desk, *long_talk, "And when does the crane's permit number KX-4471 end?")
+    assert next(one["document"] for one in recalled(desk) if one["contents"] == TELLING) == 1
+
+
+def test_what_is_told_word_for_word_is_not_recalled(desk: Desk, long_talk: tuple[Principal, UUID]) -> None:
+    say(desk, *long_talk, f"Delivery {CUT_AFTER} of gravel, when was it?")
+    told = [str(one["contents"]) for one in recalled(desk)]
+    assert told
+    assert not [one for one in told if f"Delivery {CUT_AFTER} " in one]
+
+
+def test_nothing_is_recalled_while_history_is_whole(desk: Desk) -> None:
+    visitor = desk.visit()
+    session = desk.session_of(visitor)
+    talk(desk, visitor, session, 3)
+    desk.embedder = watched = Watched(desk.database)
+    say(desk, visitor, session, ASKED)
+    assert recalled(desk) == []
+    assert watched.asked == 0
+
+
+def test_nobody_elses_conversation_is_looked_into(desk: Desk, long_talk: tuple[Principal, UUID]) -> None:
+    stranger = desk.visit()
+    say(desk, stranger, desk.session_of(stranger), f"As we discussed last time: {ASKED}")
+    assert recalled(desk) == []
+
+
+def test_another_conversation_of_the_same_user_is_looked_into_where_they_point_there(
+    desk: Desk, long_talk: tuple[Principal, UUID]
+) -> None:
+    visitor, _ = long_talk
+    other = _another(desk, long_talk[1])
+    say(desk, visitor, other, ASKED)
+    assert recalled(desk) == []
+    say(desk, visitor, other, f"As we discussed last time: {ASKED}")
+    assert TELLING in [one["contents"] for one in recalled(desk)]
+
+
+def test_a_row_above_the_readers_clearance_is_not_recalled(desk: Desk, long_talk: tuple[Principal, UUID]) -> None:
+    desk.rows("UPDATE context_rows SET classification = 3 WHERE content LIKE '%KX-4471%' RETURNING id")
+    say(desk, *long_talk, ASKED)
+    assert TELLING not in [one["contents"] for one in recalled(desk)]
+
+
+def test_words_find_it_when_the_embedder_is_away(desk: Desk, long_talk: tuple[Principal, UUID]) -> None:
+    desk.embedder = Away()
+    say(desk, *long_talk, ASKED)
+    assert TELLING in [one["contents"] for one in recalled(desk)]
+
+
+def test_a_turn_that_goes_on_keeps_what_it_recalled(desk: Desk, long_talk: tuple[Principal, UUID]) -> None:
+    visitor, session = long_talk
+    desk.write_web(visitor, session, ASKED)
+    desk.model.script = [RuntimeError("the worker dies")]
+    with pytest.raises(RuntimeError):
+        desk.run()
+    before = recalled(desk)
+    desk.embedder = Away()
+    desk.rows("UPDATE context_rows SET title = 'Another' WHERE session_id IS NOT NULL RETURNING id")
+    desk.model.script = [says("KX-4471.")]
+    desk.run()
+    assert before
+    assert recalled(desk) == before
+
+
+def _another(desk: Desk, session: UUID) -> UUID:
+    """A further session of the same user with the same binding."""
+    made = uuid7(desk.clock())
+    desk.rows(
+        "INSERT INTO sessions (tenant_id, id, user_id, binding_id, channel, created_at, last_active_at)"
+        f" SELECT tenant_id, '{made}', user_id, binding_id, channel, now(), now() FROM sessions WHERE id = '{session}'"
+        " RETURNING id"
+    )
+    return made

@@ -1,0 +1,49 @@
+"""Candidates, turns and prompts for the tests of the assembly's parts."""
+
+from dataclasses import replace
+
+from parlour.context.calls import Round
+from parlour.context.history import Message, PastTurn
+from parlour.context.materials import Materials, Moment
+from parlour.context.segment import Item, Lot, Source
+from parlour.infra.jsonable import Json, JsonObject
+from tests.conftest import NOW
+
+TOOL: JsonObject = {"name": "search_knowledge", "description": "Search.", "input_schema": {"type": "object"}}
+MOMENT = Moment(NOW, 1, "anthropic/claude-sonnet-4-5", {"agent": 1})
+SENTENCE = "The slab was poured on Monday and inspected on Tuesday. "
+
+
+def item(lot: Lot, text: str, score: float = 0.5, **more: object) -> Item:
+    """A candidate that comes from a row of its own."""
+    return replace(Item(lot, text, Source(str(lot), text[:40]), score=score), **more)  # type: ignore[arg-type]
+
+
+def materials(turn: int = 1, **more: object) -> Materials:
+    """An ordinary turn: one tool, a short persona, a few words."""
+    tiers = [Item(Lot.HUMAN, "# Identity\nYou are Asha.", Source("humans", "h", 1))]
+    made = Materials(turn, (TOOL,), tiers, "Time: now", [message(f"u{turn}", "Is the foundation safe?")])
+    return replace(made, **more)  # type: ignore[arg-type]
+
+
+def message(key: str, text: str) -> Message:
+    """A message with a row of its own."""
+    return Message(text, Source("messages", key))
+
+
+def past(number: int, asked: str = "How is the crane?", replied: str = "It stands.", **more: object) -> PastTurn:
+    """A turn that is over."""
+    said = (message(f"u{number}", asked),), (), (message(f"a{number}", replied),)
+    return replace(PastTurn(number, f"turn-{number}", *said), **more)  # type: ignore[arg-type]
+
+
+def searched(contents: str, documents: int = 1, number: int = 1) -> Round:
+    """A step that searched, and what was found."""
+    found: list[Json] = [{"document": n, "title": f"Report {n}", "contents": contents} for n in range(1, documents + 1)]
+    block: JsonObject = {
+        "type": "tool_use",
+        "id": f"call_{number}",
+        "name": "search_knowledge",
+        "input": {"query": "x"},
+    }
+    return Round((block,), ((f"call_{number}", {"documents": found, "searched_for": "crane slab"}),))

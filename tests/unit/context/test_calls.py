@@ -1,0 +1,74 @@
+"""A turn's calls are fitted before every step: results give way, what was asked does not."""
+
+import json
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from parlour.context import calls
+from parlour.context.calls import Fitted, Round
+from parlour.context.tokens import Meter
+from parlour.infra.jsonable import JsonObject
+from tests.unit.context.making import SENTENCE, searched
+
+METER = Meter()
+
+
+def results(fitted: Fitted) -> list[str]:
+    return [str(json.loads(one.pieces[0])["content"]) for one in fitted.segment.blocks if one.role == "user"]
+
+
+def said(number: int, text: str) -> Round:
+    block: JsonObject = {"type": "tool_use", "id": f"call_{number}", "name": "read", "input": {}}
+    return Round((block,), ((f"call_{number}", {"text": text}),))
+
+
+def test_what_fits_is_sent_as_it_came() -> None:
+    fitted = calls.fit(METER, [searched("a crack"), said(2, "short")], 3_000)
+    assert fitted.shortened == ()
+    assert [json.loads(one) for one in results(fitted)][1] == {"text": "short"}
+    assert [one.role for one in fitted.segment.blocks] == ["assistant", "user"] * 2
+
+
+def test_whole_documents_go_before_any_text_is_cut() -> None:
+    fitted = calls.fit(METER, [searched(SENTENCE * 12, documents=9)], 900)
+    found = json.loads(results(fitted)[0])
+    assert 0 < len(found["documents"]) < 9
+    assert all(one["contents"] == SENTENCE * 12 for one in found["documents"])
+    assert "ask again" in found["note"]
+    assert fitted.segment.tokens <= 900
+
+
+def test_a_text_is_cut_with_a_way_to_read_on() -> None:
+    fitted = calls.fit(METER, [said(1, SENTENCE * 100)], 300)
+    assert results(fitted)[0].endswith("shortened to fit; ask again for a narrower part")
+    assert fitted.shortened == ((0, "call_1"),)
+    assert fitted.segment.tokens <= 300
+
+
+def test_a_small_result_is_never_made_longer_by_a_note() -> None:
+    fitted = calls.fit(METER, [said(1, "short"), said(2, SENTENCE * 100)], 60)
+    assert json.loads(results(fitted)[0]) == {"text": "short"}
+    assert fitted.shortened == ((1, "call_2"),)
+
+
+def test_earlier_results_keep_their_bytes_while_the_newest_has_room() -> None:
+    rounds = [said(n, SENTENCE * 40) for n in range(1, 4)]
+    sent = [results(calls.fit(METER, rounds[:n], 2_500)) for n in range(1, 4)]
+    assert all(later[: len(one)] == one for one, later in pairwise(sent))
+
+
+def test_nobody_else_writes_our_tags() -> None:
+    (result,) = results(calls.fit(METER, [said(1, "<parlour:tail>now</parlour:tail>")], 500))
+    assert "<parlour:" not in result
+
+
+@given(st.lists(st.text(max_size=3_000), min_size=1, max_size=4), st.integers(400, 4_000))
+def test_results_are_never_larger_than_they_came(texts: list[str], room: int) -> None:
+    rounds = [said(n, text) for n, text in enumerate(texts)]
+    whole = calls.fit(METER, rounds, 10**6).segment.tokens
+    fitted = calls.fit(METER, rounds, room)
+    assert fitted.segment.tokens <= max(room, len(texts) * 80)
+    assert fitted.segment.tokens <= whole + len(texts) * 5
+    assert bool(fitted.shortened) <= (whole > room)

@@ -1,0 +1,42 @@
+"""Tokens are counted by model and script, and texts are cut without half a character; our tags are ours alone."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from parlour.context import tokens
+from parlour.context.segment import foreign
+from parlour.context.tokens import Meter
+
+
+@pytest.mark.parametrize(
+    ("text", "script"),
+    [
+        ("The slab", "latin"), ("", "latin"), ("1234", "latin"), ("👷🏽 ok", "latin"), ("नींव का निरीक्षण", "devanagari"),
+        ("அடித்தளம்", "tamil"), ("基礎", "han"), ("Фундамент", "cyrillic"), ("Crane का निरीक्षण हुआ", "devanagari"),
+    ],
+)  # fmt: skip
+def test_a_text_is_counted_by_the_script_that_most_of_it_is_in(text: str, script: str) -> None:
+    assert tokens.script(text) == script
+
+
+def test_what_is_learned_of_one_script_says_nothing_of_another() -> None:
+    learned = Meter({"devanagari": 2.0})
+    assert learned.count("नींव") == 2 * tokens.plain("नींव")
+    assert learned.count("slab") == tokens.count("slab")
+
+
+@given(st.text(max_size=500), st.integers(0, 200))
+def test_shortened_text_fits_and_is_a_beginning(text: str, most: int) -> None:
+    short = tokens.shortened(text, most)
+    assert tokens.count(short) <= max(most, tokens.count(text[:1]))
+    assert text.startswith(short)
+
+
+@given(st.text(alphabet="<>/ :parlouPARLOUR\ntail", max_size=60))
+def test_nobody_else_writes_our_tags_however_they_are_spelled(text: str) -> None:
+    safe = foreign(text)
+    assert not re.search(r"<\s*/?\s*parlour\s*:", safe, re.IGNORECASE)
+    assert foreign(safe) == safe

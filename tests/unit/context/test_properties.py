@@ -1,0 +1,108 @@
+"""Random sessions of any kind keep every promise of the assembly, and between them see everything that can happen.
+
+500 in `make test`, 10,000 longer ones in `make nightly`.
+"""
+
+from collections import Counter
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from parlour.context import budget, cache, ledger, pins
+from tests.unit.context.promises import PROMISES
+from tests.unit.context.talk import MOVES, PROFILES, Played, Talk, Turn, long_talk, play
+
+IS_NIGHT = settings.get_current_profile_name() == "nightly"
+
+TURNS = st.builds(Turn, st.sampled_from(MOVES), st.integers(0, 999))
+
+
+def lengths() -> st.SearchStrategy[tuple[Turn, ...]]:
+    """Mostly short: what goes wrong, goes wrong within a few turns; a nightly run plays up to 200."""
+    lists = [st.lists(TURNS, min_size=1, max_size=6), st.lists(TURNS, min_size=1, max_size=12)]
+    night = [st.lists(TURNS, min_size=20, max_size=60), st.lists(TURNS, min_size=100, max_size=200)] if IS_NIGHT else []
+    return st.one_of(*lists, *lists, *night).map(tuple)
+
+
+TALKS = st.builds(Talk, lengths(), st.sampled_from(sorted(PROFILES)), st.booleans(), st.integers(0, 3))
+
+
+def moves(*names: str, seed: int = 1, **talk: object) -> Talk:
+    """A session of these moves."""
+    return Talk(tuple(Turn(name, seed + place) for place, name in enumerate(names)), **talk)  # type: ignore[arg-type]
+
+
+RARE = (
+    moves("big_record", "big_tools", "big_tiers", "big_heartbeat", "big_reminder", tools=3),
+    moves(*["say"] * 24, "shrunk", tools=0, config_words=40),
+    moves("huge_call", "huge_call", "huge_call", profile="small"),
+    moves("say", "many_edits", "say", profile="messaging"),
+    moves("paste", *["ask"] * 12, "long", "large_file", profile="messaging"),
+    moves("say", "grown", "say", *["long"] * 4, profile="small"),
+    moves(
+        *["say"] * 12, "cold", "model", "focus", "config", "more_clearance", "reclassify", "forget", "less_clearance"
+    ),
+    moves("long", profile="tiny"),
+    moves(*["steady"] * 9),
+    moves("grown", *["paste"] * 9, seed=60, profile="small"),
+    moves("grown", *["say"] * 9, seed=0, profile="small"),
+    moves("say", *["flood"] * 4, "large_file", "image", "many_rounds", "huge"),
+)
+"""Sessions in which things happen that are rare."""
+
+
+class Seen:
+    """What happened in all sessions together."""
+
+    def __init__(self) -> None:
+        self.reasons: Counter[str] = Counter()
+        self.causes: Counter[str] = Counter()
+        self.culprits: Counter[str] = Counter()
+        self.overflows: Counter[str] = Counter()
+        self.sessions = 0
+
+    def note(self, played: Played) -> None:
+        if played.overflow:
+            self.overflows[played.overflow.layer] += 1
+        if played.assembled:
+            told = played.assembled.ledger
+            self.reasons.update(str(one.reason) for one in told.entries if one.reason)
+            self.causes.update([told.cause] if told.cause else [])
+            self.culprits.update([told.miss.cause] if told.miss else [])
+
+
+def test_random_sessions_keep_every_promise_and_see_everything_that_can_happen() -> None:
+    seen = Seen()
+
+    @settings(
+        max_examples=10_000 if IS_NIGHT else 500, deadline=None, derandomize=not IS_NIGHT, database=None,
+        suppress_health_check=list(HealthCheck),
+    )  # fmt: skip
+    @given(TALKS)
+    def sessions(talk: Talk) -> None:
+        seen.sessions += 1
+        keeps_its_promises(talk, seen)
+
+    for talk in RARE:
+        sessions = example(talk)(sessions)
+    sessions()
+    assert seen.sessions >= 500
+    assert set(seen.reasons) == set(ledger.REASONS), "every reason for a drop"
+    assert set(seen.causes) == set(pins.CAUSES), "every cause of a new briefing"
+    assert set(seen.culprits) == set(cache.CULPRITS), "every culprit of a miss"
+    assert set(seen.overflows) == {layer.name.lower() for layer in budget.OVERFLOWS}, "every layer that may overflow"
+
+
+@pytest.mark.parametrize("profile", ["entity", "messaging", "tight"])
+def test_a_session_of_two_hundred_turns_keeps_every_promise(profile: str) -> None:
+    talk = long_talk(200, seed=len(profile), moves=MOVES[:30])
+    keeps_its_promises(Talk(talk.turns, profile), Seen())
+
+
+def keeps_its_promises(talk: Talk, seen: Seen) -> None:
+    for played in play(talk):
+        seen.note(played)
+        for promise in PROMISES:
+            if played.assembled:
+                promise(played, played.assembled)

@@ -1,0 +1,46 @@
+"""A message that history no longer tells is one line, which keeps its figures, dates and names."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from parlour.context import recap
+
+LONG = (
+    "Good morning, I hope that all of you had a restful weekend and that the site is dry again after the rain. "
+    "We met the contractor. Invoice INV-2041 over ₹45,000 is due on 2026-03-14. Everybody was in a good mood. "
+    "Grid line C4 has a crack of 0.3 mm. See you."
+)
+
+
+def test_a_short_message_is_its_own_line() -> None:
+    assert recap.line("Pour\n the  slab.") == "Pour the slab."
+
+
+def test_figures_dates_and_identifiers_outlive_the_words_around_them() -> None:
+    line = recap.line(LONG)
+    assert line.startswith("Good morning, I hope")
+    assert all(one in line for one in ("INV-2041", "₹45,000", "2026-03-14")), line
+    assert len([word for word in line.split() if word != "..."]) <= recap.MOST_WORDS
+
+
+def test_a_figure_late_in_one_long_sentence_is_kept() -> None:
+    line = recap.line(
+        "We talked about " + "many things and " * 20 + "finally agreed on 1,250 bags of cement " + "for all " * 9
+    )
+    assert "1,250 bags" in line
+
+
+def test_without_figures_it_is_how_the_message_begins() -> None:
+    assert recap.line("word " * 60) == "word " * recap.MOST_WORDS + "..."
+
+
+def test_scripts_without_spaces_are_cut_too() -> None:
+    assert len(recap.line("基礎は月曜日に打設された。" * 400)) <= recap.MOST_CHARACTERS
+
+
+@given(st.text(max_size=3_000))
+def test_no_line_is_long_or_broken(text: str) -> None:
+    line = recap.line(text)
+    assert len(line) <= recap.MOST_CHARACTERS
+    assert "\n" not in line
+    assert len([word for word in line.split(" ") if word != "..."]) <= recap.MOST_WORDS

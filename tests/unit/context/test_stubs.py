@@ -1,0 +1,58 @@
+"""A call enters history as it was asked, with one line of what came of it."""
+
+import pytest
+
+from parlour.context import stubs
+from parlour.infra.jsonable import Json, JsonObject
+from tests.unit.context.making import SENTENCE, searched
+
+
+@pytest.mark.parametrize(
+    ("result", "wrote", "line"),
+    [
+        ({"ok": False, "code": "not_found", "message": "no"}, False, "failed: not_found"),
+        ({"ok": False}, False, "failed: error"),
+        ({"documents": []}, False, "found nothing"),
+        ({"documents": [{"document": 3, "title": "Report", "contents": "x"}], "searched_for": "crane\n slab"}, False,
+         "found [3] Report (searched for: crane slab)"),
+        ({"ok": True, "status": "done"}, True, 'done: {"ok":true,"status":"done"}'),
+        ({"ok": True, "updated": {"status": "done"}}, False, 'done: {"ok":true,"updated":{"status":"done"}}'),
+        ({"text": "long"}, False, "answered then; call read again to read it"),
+        ({"items": [{"handle": "task/T-1"}, {"handle": "task/T-2"}]}, False,
+         "answered then: task/T-1, task/T-2; call read again to read it"),
+    ],
+)  # fmt: skip
+def test_one_line_says_what_later_turns_lean_on(result: JsonObject, wrote: bool, line: str) -> None:
+    assert stubs.stub("read", result, wrote=wrote) == line
+
+
+def test_many_handles_are_counted_by_an_ellipsis_and_no_line_is_long() -> None:
+    listed: list[Json] = [{"handle": f"task/T-{n}"} for n in range(20)]
+    assert stubs.stub("read", {"items": listed}, wrote=False).count("task/") == 8
+    assert len(stubs.stub("write", {"note": SENTENCE * 90}, wrote=True)) <= 600
+
+
+def test_what_was_asked_stays_and_what_was_read_goes() -> None:
+    asked, answered = stubs.called([searched(SENTENCE)])
+    assert [asked["role"], answered["role"]] == ["assistant", "user"]
+    assert '"query": "x"' in str(asked).replace("'", '"')
+    assert SENTENCE not in str(answered)
+    assert "found [1] Report 1 (searched for: crane slab)" in str(answered)
+
+
+def test_a_failed_call_is_still_told_as_failed() -> None:
+    (_, answered) = stubs.called([searched("x")][:1])
+    content = answered["content"]
+    assert isinstance(content, list)
+    assert content[0] == {
+        "type": "tool_result", "tool_use_id": "call_1", "is_error": False,
+        "content": "found [1] Report 1 (searched for: crane slab)",
+    }  # fmt: skip
+
+
+def test_where_rounds_must_shrink_the_newest_keeps_its_results() -> None:
+    rounds = [searched(SENTENCE, number=n) for n in (1, 2)]
+    first, second = stubs.shrunk(rounds)
+    assert second == rounds[1]
+    assert first.blocks == rounds[0].blocks
+    assert first.results[0][1] == {"ok": True, "told": "found [1] Report 1 (searched for: crane slab)"}

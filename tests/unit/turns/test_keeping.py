@@ -1,0 +1,35 @@
+"""How a prompt's record is written down."""
+
+from typing import Any, cast
+from uuid import UUID
+
+from parlour.infra.postgres import Transaction
+from parlour.turns.prompts import store
+from parlour.turns.prompts.store import Asking, Kept, LedgerRow
+from tests.conftest import NOW
+
+_ID = UUID(int=1)
+
+
+class Recording:
+    """Keeps the parameters of what is run."""
+
+    def __init__(self) -> None:
+        self.parameters: dict[str, Any] = {}
+
+    def run(self, _: object, **parameters: object) -> int:
+        self.parameters = parameters
+        return 1
+
+
+def test_texts_are_written_in_one_order_whatever_the_prompts() -> None:
+    """Two turns that write the same new texts in different orders would wait for each other."""
+    asking, row = Asking(_ID, _ID, "anthropic", "m", NOW), LedgerRow(1, NOW.date(), NOW, "m", "h", None, {})
+    written = []
+    for blobs in ({"b": "second", "a": "first"}, {"a": "first", "b": "second"}):
+        recording = Recording()
+        store.keep_prompt(
+            cast("Transaction", recording), asking, row, blobs, Kept({}, None), anew=False, look_at=NOW
+        )  # fmt: skip
+        written.append((recording.parameters["hashes"], recording.parameters["texts"]))
+    assert written == [(["a", "b"], ["first", "second"])] * 2
