@@ -12,7 +12,7 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
-from parlour.infra import log
+from parlour.infra import log, row_indexes
 from parlour.infra.jsonable import digest
 
 _MOST_DIMENSIONS = 4000
@@ -50,17 +50,9 @@ def _build(owner: psycopg.Connection[Any], space: str, dimensions: int) -> bool:
     if dimensions > _MOST_DIMENSIONS:
         log.warning("space_without_index", dimensions=dimensions, most=_MOST_DIMENSIONS)
         return False
-    name = index_name(space)
-    found = owner.execute(
-        "SELECT i.indisvalid FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid WHERE c.relname = %s", (name,)
-    ).fetchone()
-    if found == (True,):
-        return False
-    owner.execute(sql.SQL("DROP INDEX IF EXISTS {}").format(sql.Identifier(name)))
-    statement = sql.SQL(
-        "CREATE INDEX CONCURRENTLY {} ON embeddings"
-        " USING hnsw ((vector::halfvec({})) halfvec_cosine_ops) WITH (ef_construction = {}) WHERE model = {}"
+    over = sql.SQL(
+        "ON embeddings USING hnsw ((vector::halfvec({})) halfvec_cosine_ops) WITH (ef_construction = {})"
+        " WHERE model = {}"
     )
-    parts = (sql.Identifier(name), sql.Literal(dimensions), sql.Literal(_CARE), sql.Literal(space))
-    owner.execute(statement.format(*parts))
-    return True
+    parts = (sql.Literal(dimensions), sql.Literal(_CARE), sql.Literal(space))
+    return row_indexes.make(owner, index_name(space), over.format(*parts))

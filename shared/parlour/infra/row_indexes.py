@@ -1,0 +1,57 @@
+"""Indexes over rows that were there before them: made while the table is written, when the migrations are done.
+
+A migration holds its locks until it ends, and an index over a million rows takes minutes. What reads by one of these
+works without it as well, only slower. One whose making broke off is made anew.
+"""
+
+from typing import Any, LiteralString
+
+import psycopg
+from psycopg import sql
+
+_LOCK = 7_276_911_352
+"""Any constant will do; it keeps two migrators from making the same index at once."""
+
+_INDEXES: dict[str, LiteralString] = {
+    # All that recall reads of a conversation's rows (0012), so that ten thousand are read from the index alone.
+    "context_rows_said": """
+        (tenant_id, session_id) INCLUDE (id, classification, word_bits, vector_space, vector_bits)
+        WHERE session_id IS NOT NULL""",
+    # What changed on a record lately, however much ever changed on it.
+    "context_rows_deltas": "(tenant_id, entity_id, created_at DESC) WHERE kind = 'delta'",
+}
+_REPLACED = ("context_rows_session",)
+"""What one of them does as well."""
+
+
+def build(owner: psycopg.Connection[Any]) -> list[str]:
+    """Make the indexes that are missing and drop those that they replace; returns the names of those made.
+
+    `owner` is a connection of the owning role with no transaction open.
+    """
+    was = owner.autocommit
+    owner.autocommit = True  # CONCURRENTLY is not allowed inside a transaction
+    try:
+        owner.execute("SELECT pg_advisory_lock(%s)", (_LOCK,))
+        made = [name for name, over in _INDEXES.items() if make(owner, name, sql.SQL("ON context_rows " + over))]
+        for name in _REPLACED:
+            owner.execute(sql.SQL("DROP INDEX CONCURRENTLY IF EXISTS {}").format(sql.Identifier(name)))
+        return made
+    finally:
+        owner.execute("SELECT pg_advisory_unlock(%s)", (_LOCK,))
+        owner.autocommit = was
+
+
+def make(owner: psycopg.Connection[Any], name: str, over: sql.Composable) -> bool:
+    """Make an index `over` ("ON table ...") while the table is written; False when it is there already.
+
+    `owner` commits every statement by itself. What is left of one whose making broke off goes first.
+    """
+    found = owner.execute(
+        "SELECT i.indisvalid FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid WHERE c.relname = %s", (name,)
+    ).fetchone()
+    if found == (True,):
+        return False
+    owner.execute(sql.SQL("DROP INDEX IF EXISTS {}").format(sql.Identifier(name)))
+    owner.execute(sql.SQL("CREATE INDEX CONCURRENTLY {} {}").format(sql.Identifier(name), over))
+    return True
