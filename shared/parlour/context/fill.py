@@ -7,7 +7,7 @@ from parlour.context import briefing, history, opening, pins, tail
 from parlour.context.budget import Profile, Purse, after_required, in_proportion
 from parlour.context.choose import Chosen, because_covered, best, covered, distinct, seen, worth
 from parlour.context.history import Lead, Message, PastTurn, Told
-from parlour.context.ledger import Entry
+from parlour.context.ledger import Entry, Reason
 from parlour.context.materials import Materials, Moment
 from parlour.context.pins import Cause, Now, Pinned
 from parlour.context.segment import Block, Item, Layer, Lot, Segment, Source, foreign
@@ -222,9 +222,16 @@ def _message(filling: _Filling, materials: Materials) -> Segment:
         if fits:
             filling.purse.take(Layer.MESSAGE, block.tokens)
         blocks.append(block if fits else history.refused(filling.meter, item))
-        filling.entries.append(Entry(item, block.tokens, None if fits else "too_large"))
+        filling.entries.append(Entry(item, block.tokens, _why_not(item, fits=fits)))
     blocks += opening.spoken(filling.meter, materials)
     return Segment(Layer.MESSAGE, "turn" if materials.floating else "append_only", "opening", tuple(blocks))
+
+
+def _why_not(item: Item, *, fits: bool) -> Reason | None:
+    """Why an attachment is told by its name alone."""
+    if not item.text:
+        return "unreadable"
+    return None if fits else "too_large"
 
 
 def _spend(filling: _Filling, materials: Materials, plan: Plan) -> tuple[Told, int]:

@@ -47,6 +47,9 @@ _TELLING_FROM = 6
 
 _SILENT = "(nothing that can be read)"
 
+WITHHELD = "withheld"
+"""The table that the source of an attachment names once it must not be told any more, not by its name either."""
+
 
 @dataclass(frozen=True, slots=True)
 class Message:
@@ -63,7 +66,7 @@ class PastTurn:
 
     id        of its row.
     called    whole messages of the API (role and content), as `stubs.called` made them.
-    attached  what was sent with it; without text what was refused then.
+    attached  what was sent with it, as it was then; without text what was refused.
     """
 
     number: int
@@ -142,7 +145,7 @@ def said(meter: Meter, words_said: Sequence[Message], attached: Sequence[Item] =
 
 
 def attachment(meter: Meter, item: Item) -> Block:
-    """A file or an image that the user sent, as the model reads it; one without words was refused."""
+    """A file or an image that the user sent, as the model reads it; one without words is a name alone."""
     if not item.text:
         return refused(meter, item)
     if item.is_json:
@@ -151,8 +154,15 @@ def attachment(meter: Meter, item: Item) -> Block:
 
 
 def refused(meter: Meter, item: Item) -> Block:
-    """What stands in the place of an attachment that is too large, now and later."""
-    return words(meter, f"[The user also sent {foreign(item.title)!r}, too large to read here.]", role="user")
+    """What stands in the place of an attachment that is not told, now and later: its shorter form, where it has one;
+    else that it is too large."""
+    said = item.shorter[0] if item.shorter else f"[The user also sent {item.title!r}, too large to read here.]"
+    return words(meter, foreign(said), role="user")
+
+
+def withheld(turns: Sequence[PastTurn]) -> set[str]:
+    """What was sent with these turns and is not told any more, since its reader may not see it now."""
+    return {one.source.id for turn in turns for one in turn.attached if one.source.table == WITHHELD}
 
 
 def _newest(meter: Meter, turns: Sequence[PastTurn], room: int) -> tuple[PastTurn, ...]:
@@ -178,7 +188,7 @@ def _led(meter: Meter, lead: Lead, since: int, cut: Sequence[PastTurn], talk: Se
 
 
 def _recapped(turn: PastTurn) -> list[str]:
-    sent = [f"- user sent {' '.join(one.title.split())}" for one in turn.attached]
+    sent = [f"- user sent {' '.join(one.title.split()) or 'a file'}" for one in turn.attached]
     asked = [f"- user: {recap.line(one.text)}" for one in turn.asked if one.text.strip()]
     return [*sent, *asked, *(f"- you: {recap.line(one.text)}" for one in turn.replied if one.text.strip())]
 

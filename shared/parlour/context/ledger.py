@@ -12,10 +12,12 @@ from parlour.context.render import Prompt, render
 from parlour.context.segment import Item, Layer, Segment
 from parlour.infra.errors import NotFound
 
-type Reason = Literal["over_budget", "covered_by_pulse", "below_floor", "duplicate", "clearance", "too_large", "cut"]
+type Reason = Literal[
+    "over_budget", "covered_by_pulse", "below_floor", "duplicate", "clearance", "too_large", "unreadable", "cut"
+]  # fmt: skip
 """Why a candidate is out: no room; the Pulse says it already, and there was no room for it besides; its score is too
-low to help; another one says the same; its reader may not see it; it alone is larger than its layer may be; the history
-was cut and the recap speaks for it."""
+low to help; another one says the same; its reader may not see it; it alone is larger than its layer may be; it is a
+file of which there is only a name; the history was cut and the recap speaks for it."""
 
 REASONS: tuple[str, ...] = get_args(Reason.__value__)
 

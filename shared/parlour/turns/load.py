@@ -9,10 +9,11 @@ from uuid import UUID
 from parlour.context import budget, heartbeat, tiers
 from parlour.context.assemble import begin
 from parlour.context.calls import Round
-from parlour.context.history import Message, PastTurn
+from parlour.context.history import Message, PastTurn, withheld
 from parlour.context.materials import Materials, Moment
 from parlour.context.segment import Item, Layer, Lot, Source
 from parlour.context.standing import Standing
+from parlour.context.tokens import Meter
 from parlour.infra.errors import Misconfigured, NotFound, PromptOverflow
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
@@ -25,7 +26,7 @@ from parlour.tools import calls
 from parlour.tools.calls import OpenCall
 from parlour.tools.definition import Tool
 from parlour.tools.registry import load_tools
-from parlour.turns import briefed, polite, store
+from parlour.turns import attached, briefed, polite, store
 from parlour.turns.journal import Call, Journal, Step
 from parlour.turns.prompts.prompting import Prompting, earlier, named, resumed
 from parlour.turns.records import Inbound, Lease, OpenTurn
@@ -115,11 +116,12 @@ class _Reading:
 
     def prompting(self) -> Prompting:
         """The prompts of a turn that begins."""
-        standing, past = earlier(self.tx, self.lease.id, self.turn.number, self.model)
+        standing, past = earlier(self.tx, self.lease.id, self.turn.number, self.model, self.principal.clearance)
         changed, is_gone = briefed.since(self.principal, self.tx, standing.pinned)
         moment = Moment(
-            self.turn.frozen_at, self.principal.clearance, self.model, self._versions(), reclassified=is_gone
-        )
+            self.turn.frozen_at, self.principal.clearance, self.model, self._versions(),
+            reclassified=is_gone or bool(withheld(past) - {*standing.withheld}),
+        )  # fmt: skip
         materials = self._materials(standing, moment, past, changed)
         return Prompting(materials, self._profile(), moment, standing, writes=self._writes())
 
@@ -134,7 +136,7 @@ class _Reading:
             floating=tiers.floating(persona.agent),
             reminders=persona.agent.reminders,
             heartbeat=heartbeat.text(
-                self.turn.frozen_at, self.inputs[-1].channel, user.locale if user else None,
+                Meter(standing.factors), self.turn.frozen_at, self.inputs[-1].channel, user.locale if user else None,
                 user.display_name if user else None, self.turn.number,
             ),
             words=[
@@ -143,12 +145,17 @@ class _Reading:
             about=self.about.linked.handle if self.about else "",
             past=past,
             tail=changed,
+            attachments=self._attachments(),
         )  # fmt: skip
         asked = self.principal, self.tx, self.about, persona, self.tools
         materials = replace(materials, briefing=briefed.candidates(*asked))
         if not _is_due(materials, standing, moment, self._profile()):
             return materials
         return replace(materials, briefing=[*materials.briefing, *briefed.further(*asked)])
+
+    def _attachments(self) -> tuple[Item, ...]:
+        rows = [row for one in self.inputs for row in one.attached or []]
+        return attached.sent(rows, self.principal.clearance)
 
     def _writes(self) -> frozenset[str]:
         return frozenset(tool.name for tool in self.tools if tool.writes)

@@ -5,25 +5,27 @@ from collections.abc import Sequence
 from parlour.context.history import Message, PastTurn
 from parlour.context.segment import Source
 from parlour.infra.jsonable import Json, JsonObject
-from parlour.turns import polite
+from parlour.turns import attached, polite
 from parlour.turns.records import Earlier
 
 MOST_TURNS = 24
 """Turns that are read at most: a history of more than 20 messages is cut, whatever they hold."""
 
 
-def past_turns(rows: Sequence[JsonObject]) -> list[PastTurn]:
-    """Turns from their rows: id, number, what was called, and the messages in order."""
-    return [_turn(row) for row in rows]
+def past_turns(rows: Sequence[JsonObject], clearance: int) -> list[PastTurn]:
+    """Turns from their rows: id, number, what was called, and the messages in order, for a reader of that clearance."""
+    return [_turn(row, clearance) for row in rows]
 
 
-def _turn(row: JsonObject) -> PastTurn:
-    said = [(str(one["direction"]), _message(one)) for one in _objects(row["messages"])]
+def _turn(row: JsonObject, clearance: int) -> PastTurn:
+    messages = _objects(row["messages"])
+    said = [(str(one["direction"]), _message(one)) for one in messages]
     return PastTurn(
         int(str(row["number"])), str(row["id"]),
         asked=tuple(one for direction, one in said if direction == "inbound" and one.text.strip()),
         called=tuple(_objects(row["called"])),
         replied=tuple(one for direction, one in said if direction == "outbound" and one.text.strip()),
+        attached=attached.told([one for message in messages for one in _objects(message["attached"])], clearance),
     )  # fmt: skip
 
 
@@ -37,5 +39,5 @@ def _message(row: JsonObject) -> Message:
     source = Source("messages", str(row["id"]))
     if row["direction"] == "outbound":
         return Message(body, source)
-    earlier = Earlier(kind, body)
-    return Message(polite.as_read(earlier) if kind == polite.TOOL_RESULT else polite.own_words(body), source)
+    earlier = Earlier(kind, body, _objects(row["attached"]))
+    return Message(polite.as_read(earlier), source)

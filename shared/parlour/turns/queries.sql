@@ -70,8 +70,14 @@ UPDATE messages
  WHERE session_id = %(session_id)s AND state = 'unanswered';
 
 -- name: inputs
--- The turn's frozen messages in order of arrival, with the address that a reply on their channel goes to.
-SELECT m.id, m.channel, m.kind, m.body, m.received_at, i.address
+-- The turn's frozen messages in order of arrival, with the address that a reply on their channel goes to, and with what
+-- came with each: `level` and `is_gone` are those of the file that it was read from, as that is now.
+SELECT m.id, m.channel, m.kind, m.body, m.received_at, i.address,
+       (SELECT jsonb_agg(to_jsonb(a) || jsonb_build_object(
+                  'level', GREATEST(a.classification, COALESCE(f.classification, 0)),
+                  'is_gone', a.file_id IS NOT NULL AND COALESCE(f.object_key, '') = '') ORDER BY a.place, a.id)
+          FROM attachments a LEFT JOIN files f ON (f.tenant_id, f.id) = (a.tenant_id, a.file_id)
+          WHERE a.message_id = m.id) AS attached
   FROM messages m
   JOIN sessions s ON s.id = m.session_id
   LEFT JOIN channel_identities i ON i.user_id = s.user_id AND i.channel = m.channel

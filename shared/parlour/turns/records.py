@@ -57,7 +57,8 @@ class OpenTurn:
 
 @dataclass(frozen=True, slots=True)
 class Inbound:
-    """A message that a turn answers; `address` is where a reply on its channel goes, None when unknown."""
+    """A message that a turn answers; `address` is where a reply on its channel goes, None when unknown; `attached` the
+    rows of what came with it (`turns/attached.py`)."""
 
     id: UUID
     channel: str
@@ -65,14 +66,16 @@ class Inbound:
     body: str
     received_at: datetime
     address: str | None = None
+    attached: list[JsonObject] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """A message that the user wrote before the turn."""
+    """A message that the user wrote before the turn, with what came with it."""
 
     kind: str
     body: str
+    attached: list[JsonObject] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -309,7 +309,8 @@ def _recalled(world: World, draw: random.Random, move: str) -> list[Item]:
 def _files(world: World, draw: random.Random, move: str) -> list[Item]:
     words = {"text_file": 60, "large_file": 6_000}.get(move)
     if move == "image":
-        return [Item(Lot.ATTACHMENTS, wording.IMAGE, world.source("files"), title="photo.jpg", is_json=True)]
+        film = Item(Lot.ATTACHMENTS, "", world.source("files"), ("[Also 'film.mp4', unread.]",), title="film.mp4")
+        return [Item(Lot.ATTACHMENTS, wording.IMAGE, world.source("files"), title="photo.jpg", is_json=True), film]
     if words is None:
         return []
     return [Item(Lot.ATTACHMENTS, wording.prose(draw, words), world.source("files"), title="notes.txt")]

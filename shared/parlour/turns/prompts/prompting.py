@@ -35,7 +35,7 @@ class Prompting:
     begun     None until the first prompt is made.
     writes    tools that change something: history keeps what they changed.
     rounds    the turn's calls so far, and `steps` its prompts.
-    recorded  what they have in common is kept with the record of the first.
+    recorded  the first was sent, and what they have in common is kept with its record.
     """
 
     materials: Materials
@@ -48,12 +48,19 @@ class Prompting:
     steps: int = 0
     recorded: bool = False
 
+    @property
+    def wrote(self) -> bool:
+        """Whether a call of this turn may have changed something."""
+        asked = [block for one in self.rounds for block in one.blocks if block.get("type") == "tool_use"]
+        done = {call for one in self.rounds for call, result in one.results if result.get("ok") is not False}
+        return any(block["name"] in self.writes and block["id"] in done for block in asked)
+
     def next(self, step: int, rounds: Sequence[Round], model: str) -> Assembled:
         """The prompt of `step` for `model` (provider/model). PromptOverflow when it cannot be made to fit."""
         self.moment = replace(self.moment, model=model)
         begun = self.begun or begin(self.materials, self.standing, self.profile, self.moment)
         begun = replace(begun, moment=self.moment)
-        self.begun, self.steps = begun, max(step, self.steps)
+        self.begun = begun
         self.heard(rounds)
         return begun.step(step, self.rounds)
 
@@ -66,9 +73,9 @@ class Prompting:
             for one in rounds
         )
 
-    def sent(self, assembled: Assembled) -> None:
+    def sent(self, step: int, assembled: Assembled) -> None:
         """The prompt is on its way, and its record is kept: the next one is held against it."""
-        self.recorded = True
+        self.recorded, self.steps = True, max(step, self.steps)
         if self.begun is not None:
             self.begun = self.begun.after(assembled.standing)
 
@@ -87,11 +94,20 @@ class Prompting:
         )  # fmt: skip
         anew = assembled.ledger.cause is not None
         kept, texts, look_at = split(assembled.standing), {**words, **more}, over_at(row.month)
+        refused = self._refused() if basis is not None and self.materials.attachments else None
 
         def keep(tx: Transaction) -> None:
             store.keep_prompt(tx, asking, row, texts, kept, anew=anew, look_at=look_at)
+            if refused is not None:
+                store.note_refused(tx, asking.turn_id, refused)
 
         return keep
+
+    def _refused(self) -> list[UUID]:
+        """What came with the turn's messages and had no room in its prompts: later ones do without it, too."""
+        entries = self.begun.entries if self.begun else ()
+        out = [one.item for one in entries if one.item.lot is Lot.ATTACHMENTS and one.reason == "too_large"]
+        return [UUID(item.source.id) for item in out]
 
     def usage(self, step: int, assembled: Assembled) -> JsonObject:
         """What the web is told of a prompt: its tokens by layer, and which share of it is likely to be cached."""
@@ -113,8 +129,13 @@ class Prompting:
         return stubs.called(self.rounds, self.writes)
 
     def over(self) -> JsonObject | None:
-        """What the session's next prompt stands on once the turn is over; None where no model was asked."""
-        return split(self.begun.standing.after_turn(self.steps)).standing if self.begun else None
+        """What the session's next prompt stands on once the turn is over; None where nothing was sent in it: a cut and
+        a briefing that no model was told are no beginning of what comes next."""
+        standing = self.begun.standing if self.begun and self.recorded else self.standing
+        if all(one.stays for one in standing.prints):
+            return None
+        return split(standing.after_turn(max(self.steps, len(self.rounds)))).standing
+
 
 
 def named(provider: str, model: str) -> str:
@@ -122,13 +143,16 @@ def named(provider: str, model: str) -> str:
     return f"{provider}/{model}"
 
 
-def earlier(tx: Transaction, session_id: UUID, before: int, model: str) -> tuple[Standing, list[PastTurn]]:
-    """What the prompts of turn `before` stand on, and the turns since the last cut that are over.
+def earlier(
+    tx: Transaction, session_id: UUID, before: int, model: str, clearance: int
+) -> tuple[Standing, list[PastTurn]]:  # fmt: skip
+    """What the prompts of turn `before` stand on, and the turns since the last cut that are over, as a reader of that
+    clearance may be told of them.
 
     A session that begins takes what was learned so far of how `model` counts, and keeps to it.
     """
     found = store.earlier(tx, session_id, model=model, before=before, most=MOST_TURNS)
-    return _standing(found), past_turns(found.past or [])
+    return _standing(found), past_turns(found.past or [], clearance)
 
 
 def _standing(found: Earlier) -> Standing:

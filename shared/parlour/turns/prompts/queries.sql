@@ -6,9 +6,16 @@ WITH kept AS (
     SELECT standing, briefing FROM session_prompts WHERE session_id = %(session_id)s
 ), over AS (
     SELECT t.id, t.number, t.called,
-           (SELECT jsonb_agg(jsonb_build_object('id', m.id, 'direction', m.direction, 'kind', m.kind, 'body', m.body)
-                             ORDER BY m.position)
-              FROM messages m WHERE m.turn_id = t.id) AS messages
+           (SELECT jsonb_agg(jsonb_build_object('id', m.id, 'direction', m.direction, 'kind', m.kind, 'body', m.body,
+                                                'attached', sent.rows) ORDER BY m.position)
+              FROM messages m
+              LEFT JOIN LATERAL (
+                  SELECT jsonb_agg(to_jsonb(a) || jsonb_build_object(
+                             'level', GREATEST(a.classification, COALESCE(f.classification, 0)),
+                             'is_gone', a.file_id IS NOT NULL AND COALESCE(f.object_key, '') = '') ORDER BY a.place, a.id) AS rows
+                    FROM attachments a LEFT JOIN files f ON (f.tenant_id, f.id) = (a.tenant_id, a.file_id)
+                   WHERE a.message_id = m.id) sent ON m.direction = 'inbound'
+             WHERE m.turn_id = t.id) AS messages
       FROM turns t
      WHERE t.session_id = %(session_id)s AND t.number < %(before)s
        AND t.number >= COALESCE((SELECT (standing -> 'lead' ->> 'since')::int FROM kept), 0)
@@ -55,6 +62,13 @@ VALUES (current_tenant(), %(turn_id)s, %(step)s, %(month)s, %(at)s, %(model)s, %
 ON CONFLICT (tenant_id, turn_id, step) DO UPDATE
    SET month = EXCLUDED.month, at = EXCLUDED.at, model = EXCLUDED.model, prompt_hash = EXCLUDED.prompt_hash,
        basis = COALESCE(EXCLUDED.basis, ledgers.basis), made = EXCLUDED.made;
+
+-- name: note_refused
+-- Which of what came with a turn's messages had no room in its prompts; of a turn that is begun anew, as it is now.
+UPDATE attachments a
+   SET refused = a.id = ANY(%(refused)s::uuid[])
+  FROM messages m
+ WHERE m.turn_id = %(turn_id)s AND a.message_id = m.id AND a.refused <> (a.id = ANY(%(refused)s::uuid[]));
 
 -- name: ledgers
 -- The records of a turn's prompts, in the order of its steps, from the last on that says what they have in common: a

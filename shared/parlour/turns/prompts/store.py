@@ -119,6 +119,11 @@ def keep_prompt(
     )  # fmt: skip
 
 
+def note_refused(tx: Transaction, turn_id: UUID, refused: Sequence[UUID]) -> None:
+    """Write down which of what came with a turn's messages had no room in its prompts."""
+    tx.run(SQL["note_refused"], turn_id=turn_id, refused=list(refused))
+
+
 def ledgers(tx: Transaction, turn_id: UUID, clearance: int) -> list[LedgerRow]:
     """The records of a turn's prompts since it was begun, or begun anew, by step, as far as a reader of that clearance
     may see them: the first has a basis."""
