@@ -54,7 +54,7 @@ class Pinned:
 class Now:
     """What a pin is held against.
 
-    last_asked      when the session's model was asked last, None when it never was.
+    last_asked      when the last turn began in which the session's model was asked, None when it never was.
     reclassified    whether a source of the pin was deleted since, or is above the reader's clearance by now.
     forgotten       whether a source of the pin was forgotten.
     was_cut         whether the history is cut in this turn.

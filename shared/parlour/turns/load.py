@@ -67,10 +67,10 @@ def load(
 ) -> Loaded:  # fmt: skip
     """Read the turn's material; `providers` are those that can be asked. NotFound when the
     binding or the user is gone, Misconfigured when a tier is wrong."""
-    persona = bindings.load(tx, lease.binding_id)
+    persona = bindings.load(tx, lease.binding_id, lease.user_id)
     if persona is None:
         raise NotFound("the session's binding is gone")
-    principal = people.principal_of(tx, lease.user_id, lease.binding_id)
+    principal = people.acting(persona)
     tools = load_tools(tx, persona.agent.tools)
     about = _about(tx, principal, lease, persona, links, now)
     read = _Reading(tx, principal, lease, turn, inputs, persona, tools, about, _model(persona, providers))
@@ -128,7 +128,7 @@ class _Reading:
     def _materials(
         self, standing: Standing, moment: Moment, past: Sequence[PastTurn], changed: Sequence[Item]
     ) -> Materials:
-        persona, user = self.persona, people.user(self.tx, self.lease.user_id)
+        persona, user = self.persona, self.persona.user
         materials = Materials(
             turn=self.turn.number,
             tools=tuple(tool.to_model() for tool in self.tools),

@@ -293,13 +293,6 @@ def test_a_waiting_reply_is_not_overtaken_by_the_next(desk: Desk) -> None:
     assert [bodies[str(message.body["outbox_id"])] for message in desk.outbox.sent.values()] == ["One.", "Two."]
 
 
-def test_text_that_weighs_too_much_for_the_budget_is_said_to_be_too_long(desk: Desk) -> None:
-    desk.write("நிலத்தின் விரிசல் " * 440)
-    desk.run()
-    assert replies(desk) == [polite.TOO_LONG]
-    assert turns(desk) == [("answered", 1, True, "prompt_overflow")]
-
-
 def test_empty_text_beside_a_tool_call_is_not_sent_back(desk: Desk) -> None:
     desk.write("Hello")
     desk.model.script = [[{"type": "text", "text": ""}, *searches("crack")], says("Hello!")]

@@ -137,7 +137,6 @@ class Prompting:
         return split(standing.after_turn(max(self.steps, len(self.rounds)))).standing
 
 
-
 def named(provider: str, model: str) -> str:
     """A model as prompts are accounted for by it."""
     return f"{provider}/{model}"
