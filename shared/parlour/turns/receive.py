@@ -60,8 +60,9 @@ def receive(
 ) -> Outcome:
     """Store what a provider delivered, in one transaction as its tenant, then wake the session's turn.
 
-    What came beside text is kept after that, so that it holds nothing up; when that raises, the message comes again
-    as a duplicate, and only the file is seen to. `send_on` wakes the sender of a reply that a status settled in part.
+    What came beside text is seen to in between, so that the turn has it; when that raises, the message comes again as a
+    duplicate. Should it never come again, the sweep wakes the session. `send_on` wakes the sender of a reply that a
+    status settled in part.
 
     A number that no active binding answers is acknowledged and counted: refusing it would only make the provider
     send it again and, in the end, disable the webhook. RetryError when the database or the queue is away; the
@@ -76,11 +77,11 @@ def receive(
     if stored is None:
         return _unknown_number(envelope)
     received, is_new = stored
-    if received.state == "unanswered":
-        _wake(turns, route.tenant_id, received, is_new=is_new, now=now)
     log.info("message_received", tenant_id=route.tenant_id, message_id=received.id, session_id=received.session_id)
     if envelope.media:
         keep_file(system(route.tenant_id), received.id)
+    if received.state == "unanswered":
+        _wake(turns, route.tenant_id, received, is_new=is_new, now=now)
     return "stored" if is_new else "duplicate"
 
 

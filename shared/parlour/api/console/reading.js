@@ -2,6 +2,7 @@
 
 import { h } from "./dom.js";
 import { LAYERS, REASONS, STAYS, count, room, spaced } from "./layers.js";
+import { size } from "./said.js";
 
 const WHO = { user: "to the model", assistant: "by the model" };
 const SHOWN = 20_000;
@@ -32,8 +33,13 @@ function whole({ words: [hash] }, words) {
   const text = words.get(hash);
   if (typeof text !== "string") return h("pre", {}, piece(text));
   const value = JSON.parse(text);
-  if (value.type === "image") return h("p", { class: "soft" }, "An image.");
+  if (value.type === "image") return pictured(value.source);
   return h("pre", {}, shortened(JSON.stringify(typeof value.content === "string" ? { ...value, content: opened(value.content) } : value, null, 2)));
+}
+
+/** An image is kept by its name: its bytes are nowhere in a prompt's record. */
+function pictured({ name, media_type: type, bytes }) {
+  return h("p", { class: "soft" }, ["An image", name, type, bytes ? size(bytes) : ""].filter(Boolean).join(" · "));
 }
 
 function opened(text) {
