@@ -43,13 +43,15 @@ UPDATE tenants SET status = %(status)s, updated_at = %(now)s
 RETURNING tenant_id, slug, display_name, status, settings, version, created_at, updated_at;
 
 -- name: persona
--- A binding with its three tiers and its tenant, each as one JSON object.
-SELECT to_jsonb(t) AS tenant, to_jsonb(b) AS binding, to_jsonb(h) AS human, to_jsonb(m) AS team, to_jsonb(a) AS agent
+-- A binding with its three tiers and its tenant, each as one JSON object; and the user who talks to it, if one is named.
+SELECT to_jsonb(t) AS tenant, to_jsonb(b) AS binding, to_jsonb(h) AS human, to_jsonb(m) AS team, to_jsonb(a) AS agent,
+       to_jsonb(u) AS "user"
   FROM bindings b
   JOIN tenants t USING (tenant_id)
   JOIN humans h ON h.tenant_id = b.tenant_id AND h.id = b.human_id
   JOIN teams m ON m.tenant_id = b.tenant_id AND m.id = b.team_id
   JOIN agents a ON a.tenant_id = b.tenant_id AND a.id = b.agent_id
+  LEFT JOIN users u ON u.tenant_id = b.tenant_id AND u.id = %(user_id)s::uuid
  WHERE b.id = %(binding_id)s;
 
 -- name: binding_by_id
