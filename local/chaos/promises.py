@@ -38,8 +38,8 @@ SELECT kind, count(*) FROM work_due
  WHERE tenant_id = %s AND kind NOT IN ('embedding', 'ledgers')
  GROUP BY kind
 """
-"""Nobody embeds in these trials, so the mark that vectors are missing stays; and prompts' records go in a month. No reply
-waits for either."""
+"""Nobody embeds in these trials, so the mark that vectors are missing stays; and prompts' records go in a month. No
+reply waits for either."""
 
 _RESERVED = "SELECT count(*) FROM spend_reservations WHERE tenant_id = %s AND expires_at > now()"
 

@@ -10,7 +10,9 @@ from typing import Any
 LOG_IT = "Add those to the risk log."
 ACROSS = "Which risks are there across all contracts?"
 
-_TAIL = re.compile(r"<parlour:tail>.*", re.DOTALL)
+_OURS = re.compile(r"<parlour:(?:recalled|memory|changes|state|tail|reminder)>.*", re.DOTALL)
+"""What follows a user's own words, and what is said again after tools have answered."""
+
 _PAGE = re.compile(r"page (\d+)")
 _SOURCE = re.compile(r"sources: page: (\d+); title: ([^;\n]+)")
 _MATTERS = ("liable", "indemnify")
@@ -25,7 +27,7 @@ class _Talk:
     @cached_property
     def asked(self) -> list[str]:
         """What the user wrote, oldest first."""
-        return [_TAIL.sub("", one["content"]).strip() for one in self.request["messages"] if one["role"] == "user"]
+        return [text for one in self.request["messages"] if (text := _written(one))]
 
     @cached_property
     def told(self) -> dict[str, list[dict[str, Any]]]:
@@ -48,8 +50,12 @@ class _Talk:
 
     @property
     def _opening(self) -> int:
-        roles = [one["role"] for one in self.request["messages"]]
-        return len(roles) - 1 - roles[::-1].index("user")
+        return max(place for place, one in enumerate(self.request["messages"]) if _written(one))
+
+
+def _written(message: dict[str, Any]) -> str:
+    """The user's own words in a message; nothing where it is somebody else's."""
+    return _OURS.sub("", message["content"] or "").strip() if message["role"] == "user" else ""
 
 
 def clerk(request: dict[str, Any]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from local.database import APP, Cluster
 from local.scratch import PASSWORD
 from parlour.api.app import create_app
 from parlour.api.connections import Connections
+from parlour.context.ledger import text_hash
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database, connector
 from parlour.knowledge.tools import kit
@@ -26,7 +27,9 @@ from tests.desk import Desk, calls, says, searches
 from tests.integration.api.conftest import Queues, Sent, Time, app_services
 from tests.integration.knowledge.vault import (
     FILE,
+    NEXT_TURN,
     NUMBER,
+    QUESTIONS,
     RISK,
     SESSION,
     TURN,
@@ -148,6 +151,13 @@ ELSEWHERE: Mapping[str, Sequence[tuple[str, JsonObject]]] = {
         ("/v1/search", {"params": {"q": WORDS, "scope": "conversation", "in": str(SESSION)}}),
     ],
     "GET /v1/turns": [("/v1/turns", {}), ("/v1/turns", {"params": {"session_id": str(SESSION)}})],
+    "GET /v1/turns/{turn_id}/prompt/words": [
+        (f"/v1/turns/{TURN}/prompt/words", {"params": {"hash": [text_hash(one) for one in QUESTIONS]}}),
+    ],
+    "GET /v1/turns/{turn_id}/prompt/diff": [
+        (f"/v1/turns/{NEXT_TURN}/prompt/diff", {"params": {"with": str(TURN)}}),
+        (f"/v1/turns/{TURN}/prompt/diff", {"params": {"with": str(NEXT_TURN)}}),
+    ],
     "POST /v1/sessions": [("/v1/sessions", {"json": {"tenant": "acme", "binding": "desk", "entity": CLOSED}})],
     "POST /v1/sessions/{session_id}/messages": [(f"/v1/sessions/{SESSION}/messages", {"json": {"text": "Hello"}})],
     "POST /v1/entities": [

@@ -43,8 +43,11 @@ from tests.integration.knowledge.file_desk import FileDesk
 CANARIES = ("zeppelin", "quagga", "narwhal", "okapi", "dugong", "axolotl")
 """A word of each restricted thing: the record, the file, the document, a change, a message, a conversation."""
 
-RISK, FILE, SESSION, TURN, MESSAGE = (UUID(int=0x7000_0000_0000 + at) for at in range(5))
-"""What is restricted, by ids that are known before it is there."""
+RISK, FILE, SESSION, TURN, MESSAGE, NEXT_TURN = (UUID(int=0x7000_0000_0000 + at) for at in range(6))
+"""What is restricted, by ids that are known before it is there; the next turn is another of the same conversation."""
+
+QUESTIONS = ("Where is the zeppelin?", "And where is the quagga?")
+"""What was asked in those two turns, whose prompts are kept."""
 
 WORDS = " ".join(CANARIES)
 NUMBER = 40
@@ -112,19 +115,28 @@ class Vault:
         opened = self.client.post("/v1/sessions", json={"tenant": reader.tenant, "binding": "desk", "entity": handle})
         if opened.status_code != 201:
             return opened.text
-        session_id, token = opened.json()["session_id"], opened.json()["token"]
+        session_id = opened.json()["session_id"]
         with self.database.transaction(self.owner) as tx:
             execute(tx, _CLEAR, level=reader.principal.clearance, id=session_id)
+        told = self._answered(session_id, opened.json()["token"], "What is new?")
+        self._close(session_id)
+        return told
+
+    def _answered(self, session_id: str, token: str, question: str) -> str:
+        """Have a visitor's question answered; returns the prompt."""
         headers, path = {"Authorization": f"Bearer {token}"}, f"/v1/sessions/{session_id}/messages"
-        self.client.post(path, json={"text": "What is new?"}, headers=headers)
+        self.client.post(path, json={"text": question}, headers=headers)
         model = ScriptedModel()
         model.provider, model.script = "offline", [says("So it is.")]
         run(self._services(model), Wake(self.owner.tenant_id, UUID(session_id)), lambda: 60.0)
         (request,) = model.requests
+        return canonical([list(request.system), list(request.messages), list(request.tools)])
+
+    def _close(self, session_id: str) -> None:
+        """Leave nothing of a visitor's conversation, nor of what it cost."""
         with self.database.transaction(self.owner) as tx:
             execute(tx, "DELETE FROM sessions WHERE id = %(id)s", id=session_id)
             execute(tx, "DELETE FROM spend_days")
-        return canonical([list(request.system), list(request.messages), list(request.tools)])
 
     def _services(self, model: ScriptedModel) -> Services:
         return Services(
@@ -167,6 +179,22 @@ class Vault:
         with self.database.transaction(self.owner) as tx:
             for statement in (_SAID, _CLOSED_SESSION, _CLOSED_TURN, _CLOSED_MESSAGE, _GIVEN_OUT):
                 execute(tx, statement, **{name: value for name, value in values.items() if f"%({name})s" in statement})
+        self._keep_prompts()
+
+    def _keep_prompts(self) -> None:
+        """The prompts of the closed conversation's turns are those of somebody cleared who asks about the record."""
+        asked = {"tenant": self.below.tenant, "binding": "desk"}
+        opened = self.client.post("/v1/sessions", json=asked).json()
+        with self.database.transaction(self.owner) as tx:
+            execute(tx, _ABOUT_IT, risk=RISK, id=opened["session_id"])
+            execute(tx, _CLEAR, level=CLEARED, id=opened["session_id"])
+        for question in QUESTIONS:
+            self._answered(opened["session_id"], opened["token"], question)
+        with self.database.transaction(self.owner) as tx:
+            execute(tx, _NEXT_TURN, turn=NEXT_TURN, id=SESSION, now=self.clock())
+            for number, turn in enumerate((TURN, NEXT_TURN), start=1):
+                execute(tx, _KEPT_PROMPTS, turn=turn, session=opened["session_id"], number=number)
+        self._close(opened["session_id"])
 
     def _make(
         self, kind: str, key: str, name: str, project: str | None = None, level: int = 0,
@@ -243,6 +271,15 @@ SELECT tenant_id, %(id)s, user_id, %(id)s, %(risk)s, 'web', 'About the axolotl',
 _CLOSED_TURN = """
 INSERT INTO turns (tenant_id, id, session_id, binding_id, number, state, frozen_at, stage_ms)
 VALUES (current_tenant(), %(turn)s, %(id)s, %(id)s, 1, 'answered', %(now)s, '{}')
+"""
+_NEXT_TURN = """
+INSERT INTO turns (tenant_id, id, session_id, binding_id, number, state, frozen_at, stage_ms)
+VALUES (current_tenant(), %(turn)s, %(id)s, %(id)s, 2, 'answered', %(now)s, '{}')
+"""
+_ABOUT_IT = "UPDATE sessions SET entity_id = %(risk)s WHERE id = %(id)s"
+_KEPT_PROMPTS = """
+UPDATE ledgers SET turn_id = %(turn)s
+ WHERE turn_id = (SELECT id FROM turns WHERE session_id = %(session)s AND number = %(number)s)
 """
 _CLOSED_MESSAGE = """
 INSERT INTO messages (tenant_id, id, session_id, binding_id, turn_id, direction, state, channel, kind, body, sent_at,
