@@ -172,10 +172,34 @@ SELECT id, session_id, state
 UPDATE sessions SET last_active_at = %(now)s WHERE id = %(session_id)s;
 
 -- name: own_session
--- A web session of this user with its binding.
-SELECT id, binding_id, channel
-  FROM sessions
- WHERE id = %(session_id)s AND user_id = %(user_id)s;
+-- A web session of this user with its binding, and whose team answers there.
+SELECT s.id, s.binding_id, s.channel, b.team_id
+  FROM sessions s
+  JOIN bindings b ON b.id = s.binding_id
+ WHERE s.id = %(session_id)s AND s.user_id = %(user_id)s;
+
+-- name: start_upload
+-- Something is about to be uploaded in a session, to be sent along with a message of it.
+INSERT INTO attachments (tenant_id, id, session_id, kind, name, size_bytes, object_key, created_at)
+VALUES (current_tenant(), %(id)s, %(session_id)s, 'coming', %(name)s, %(size_bytes)s, %(object_key)s, %(now)s)
+ON CONFLICT (tenant_id, id) DO NOTHING;
+
+-- name: uploads_of
+-- Uploads of a session by their ids.
+SELECT id, name, object_key, message_id IS NOT NULL AS is_sent
+  FROM attachments
+ WHERE session_id = %(session_id)s AND id = ANY(%(ids)s) AND object_key IS NOT NULL;
+
+-- name: attach
+-- What is sent along with a message; an upload goes with one message only.
+INSERT INTO attachments (tenant_id, id, session_id, message_id, place, kind, name, media_type, size_bytes, object_key,
+                         sha256, body, file_id, file_version, classification, created_at)
+VALUES (current_tenant(), %(id)s, %(session_id)s, %(message_id)s, %(place)s, %(kind)s, %(name)s, %(media_type)s,
+        %(size_bytes)s, %(object_key)s, %(sha256)s, %(body)s, %(file_id)s, %(file_version)s, %(classification)s, %(now)s)
+ON CONFLICT (tenant_id, id) DO UPDATE
+   SET message_id = EXCLUDED.message_id, place = EXCLUDED.place, kind = EXCLUDED.kind,
+       media_type = EXCLUDED.media_type, size_bytes = EXCLUDED.size_bytes, sha256 = EXCLUDED.sha256, body = EXCLUDED.body
+ WHERE attachments.message_id IS NULL OR attachments.message_id = EXCLUDED.message_id;
 
 -- name: insert_reply
 -- The turn's reply; its place in the session is after everything that was there when it was written.
@@ -186,9 +210,10 @@ VALUES (current_tenant(), %(id)s, %(session_id)s, %(binding_id)s, %(turn_id)s, '
 ON CONFLICT (tenant_id, id) DO NOTHING;
 
 -- name: insert_citation
--- A source that the reply cites.
-INSERT INTO citations (tenant_id, message_id, number, row_id, title, locator)
-VALUES (current_tenant(), %(message_id)s, %(number)s, %(row_id)s, %(title)s, %(locator)s)
+-- A source that the reply cites, and what it belongs to.
+INSERT INTO citations (tenant_id, message_id, number, row_id, title, locator, entity_id, document_id, file_id)
+SELECT current_tenant(), %(message_id)s, %(number)s, r.id, %(title)s, %(locator)s, r.entity_id, r.document_id, r.file_id
+  FROM (VALUES (%(row_id)s::uuid)) AS one (id) LEFT JOIN context_rows r ON r.id = one.id
 ON CONFLICT DO NOTHING;
 
 -- name: finish_turn
@@ -339,7 +364,12 @@ SELECT m.id, m.direction, m.channel, m.kind, m.body AS text, m.sent_at AS at, m.
        COALESCE((SELECT jsonb_agg(jsonb_build_object('number', c.number, 'title', c.title, 'locator', c.locator)
                                   ORDER BY c.number)
                    FROM citations c LEFT JOIN context_rows r ON (r.tenant_id, r.id) = (c.tenant_id, c.row_id)
-                  WHERE c.message_id = m.id AND COALESCE(r.classification, 0) <= %(clearance)s), '[]') AS citations
+                  WHERE c.message_id = m.id AND COALESCE(r.classification, 0) <= %(clearance)s), '[]') AS citations,
+       COALESCE((SELECT jsonb_agg(jsonb_build_object('kind', a.kind, 'name', a.name, 'media_type', a.media_type,
+                                                     'size_bytes', a.size_bytes) ORDER BY a.place, a.id)
+                   FROM attachments a LEFT JOIN files f ON (f.tenant_id, f.id) = (a.tenant_id, a.file_id)
+                  WHERE a.message_id = m.id AND (a.file_id IS NULL OR f.object_key <> '')
+                    AND GREATEST(a.classification, COALESCE(f.classification, 0)) <= %(clearance)s), '[]') AS attachments
   FROM messages m
   JOIN sessions s ON s.id = m.session_id
   JOIN users u ON u.id = s.user_id

@@ -112,6 +112,34 @@ class OwnSession:
     id: UUID
     binding_id: UUID
     channel: str
+    team_id: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """Something uploaded in a session; `is_sent` once a message came with it."""
+
+    id: UUID
+    name: str
+    object_key: str
+    is_sent: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NewAttachment:
+    """What is about to be sent along with a message: an image by its key, or a text by its words."""
+
+    id: UUID
+    kind: str
+    name: str
+    media_type: str
+    size_bytes: int
+    object_key: str | None = None
+    sha256: str | None = None
+    body: str | None = None
+    file_id: UUID | None = None
+    file_version: int | None = None
+    classification: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,3 +272,4 @@ class TranscriptRow:
     at: datetime
     turn_id: UUID | None
     citations: list[JsonObject]
+    attachments: list[JsonObject]

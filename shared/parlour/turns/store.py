@@ -17,6 +17,7 @@ from parlour.turns.records import (
     Inbound,
     Lease,
     LlmCall,
+    NewAttachment,
     NewMessage,
     OpenTurn,
     OwnSession,
@@ -27,6 +28,7 @@ from parlour.turns.records import (
     StepRow,
     TranscriptRow,
     TurnRow,
+    Upload,
 )
 
 SQL = Queries.beside(__file__)
@@ -132,6 +134,12 @@ def insert_message(tx: Transaction, message: NewMessage) -> Received | None:
     return tx.first(SQL["insert_message"], Received, **_fields(message))
 
 
+def is_known(tx: Transaction, binding_id: UUID, provider_message_id: str) -> bool:
+    """Whether a message of that name is there already."""
+    values = {"binding_id": binding_id, "provider_message_id": provider_message_id}
+    return tx.first(SQL["message_by_provider_id"], Received, **values) is not None
+
+
 def message_by_provider_id(tx: Transaction, binding_id: UUID, provider_message_id: str) -> Received:
     """The message that was stored under this provider id."""
     return tx.one(
@@ -142,6 +150,28 @@ def message_by_provider_id(tx: Transaction, binding_id: UUID, provider_message_i
 def touch_session(tx: Transaction, session_id: UUID, now: datetime) -> None:
     """Note that the session is in use; locks its row, so that messages get their positions one writer at a time."""
     tx.run(SQL["touch_session"], session_id=session_id, now=now)
+
+
+def start_upload(
+    tx: Transaction, session_id: UUID, *, upload_id: UUID, name: str, size_bytes: int, object_key: str, now: datetime
+) -> None:  # fmt: skip
+    """Write down that something is about to be uploaded in the session."""
+    tx.run(
+        SQL["start_upload"], id=upload_id, session_id=session_id, name=name, size_bytes=size_bytes,
+        object_key=object_key, now=now,
+    )  # fmt: skip
+
+
+def uploads_of(tx: Transaction, session_id: UUID, ids: Sequence[UUID]) -> list[Upload]:
+    """Those of the session's uploads that have these ids."""
+    return tx.all(SQL["uploads_of"], Upload, session_id=session_id, ids=list(ids))
+
+
+def attach(tx: Transaction, message: NewMessage, place: int, one: NewAttachment) -> bool:
+    """Send something along with a message; False when it went with another one."""
+    values = {name: getattr(one, name) for name in one.__slots__}
+    sent = {"session_id": message.session_id, "message_id": message.id, "now": message.received_at, "place": place}
+    return tx.run(SQL["attach"], **sent, **values) > 0
 
 
 def own_session(tx: Transaction, session_id: UUID, user_id: UUID) -> OwnSession | None:
