@@ -5,8 +5,8 @@ newest 10 messages (fewer where they do not fit), so that the next ones find roo
 for a while. What a cut takes away goes into the recap, line by line, and a long text that the talk is about stays.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 
 from parlour.context import recap
 from parlour.context.choose import words_in
@@ -45,7 +45,11 @@ _ABOUT = 0.25
 _TELLING_FROM = 6
 """Letters from which on a word tells what is talked about; the words that every talk has are shorter, figures aside."""
 
+_YOU = "- you: "
 _SILENT = "(nothing that can be read)"
+
+WITHDRAWN = "(withdrawn: its source was closed)"
+"""What stands for words whose source was deleted, or closed to their reader, since they were written."""
 
 WITHHELD = "withheld"
 """The table that the source of an attachment names once it must not be told any more, not by its name either."""
@@ -67,6 +71,7 @@ class PastTurn:
     id        of its row.
     called    whole messages of the API (role and content), as `stubs.called` made them.
     attached  what was sent with it, as it was then; without text what was refused.
+    withdrawn what of it is not told any more, since a source of it was closed: its id, or "id/number" for one source.
     """
 
     number: int
@@ -75,6 +80,7 @@ class PastTurn:
     called: tuple[JsonObject, ...] = ()
     replied: tuple[Message, ...] = ()
     attached: tuple[Item, ...] = ()
+    withdrawn: tuple[str, ...] = ()
 
     @property
     def messages(self) -> int:
@@ -87,11 +93,13 @@ class Lead:
     """What stands before the history since its last cut: the recap, and a text that the talk is about.
 
     since     the number of the first turn that is still verbatim.
+    turns     of which turn each line of the recap tells, by number.
     forgone   messages that the recap has no room for.
     """
 
     since: int = 0
     recap: tuple[str, ...] = ()
+    turns: tuple[int, ...] = ()
     forgone: int = 0
     pasted: Item | None = None
 
@@ -161,8 +169,22 @@ def refused(meter: Meter, item: Item) -> Block:
 
 
 def withheld(turns: Sequence[PastTurn]) -> set[str]:
-    """What was sent with these turns and is not told any more, since its reader may not see it now."""
-    return {one.source.id for turn in turns for one in turn.attached if one.source.table == WITHHELD}
+    """What of these turns, or of what was sent with them, is not told any more: its reader may not see it now."""
+    sent = {one.source.id for turn in turns for one in turn.attached if one.source.table == WITHHELD}
+    return sent.union(*(turn.withdrawn for turn in turns))
+
+
+def is_told_otherwise(turns: Sequence[PastTurn], before: Collection[str]) -> bool:
+    """Whether anything of these turns was closed or opened since `before` was what was withheld of history."""
+    known = {turn.id for turn in turns}.union(one.source.id for turn in turns for one in turn.attached)
+    return any(one.partition("/")[0] in known for one in withheld(turns).symmetric_difference(before))
+
+
+def without(lead: Lead, closed: Collection[int]) -> Lead:
+    """The lead without what was replied in the closed turns."""
+    pairs = zip(lead.recap, lead.turns, strict=True)
+    told = tuple(_YOU + WITHDRAWN if of in closed and line.startswith(_YOU) else line for line, of in pairs)
+    return replace(lead, recap=told)
 
 
 def _newest(meter: Meter, turns: Sequence[PastTurn], room: int) -> tuple[PastTurn, ...]:
@@ -178,19 +200,20 @@ def _newest(meter: Meter, turns: Sequence[PastTurn], room: int) -> tuple[PastTur
 
 
 def _led(meter: Meter, lead: Lead, since: int, cut: Sequence[PastTurn], talk: Sequence[str]) -> Lead:
-    lines = [*lead.recap, *(line for turn in cut for line in _recapped(turn))]
-    lines = [foreign(line) for line in lines]
-    kept = list(lines)
+    anew = [(turn.number, foreign(line)) for turn in cut for line in _recapped(turn)]
+    lines = [*lead.recap, *(line for _, line in anew)]
+    kept, told = list(lines), [*lead.turns, *(number for number, _ in anew)]
     while kept and sum(meter.count(line) for line in joined(kept, "\n")) > RECAP_TOKENS:
         kept.pop(0)
     pasted = _pasted(meter, cut, talk) or _still(lead.pasted, talk)
-    return Lead(since, tuple(kept), lead.forgone + len(lines) - len(kept), pasted)
+    lost = len(lines) - len(kept)
+    return Lead(since, tuple(kept), tuple(told[lost:]), lead.forgone + lost, pasted)
 
 
 def _recapped(turn: PastTurn) -> list[str]:
     sent = [f"- user sent {' '.join(one.title.split()) or 'a file'}" for one in turn.attached]
     asked = [f"- user: {recap.line(one.text)}" for one in turn.asked if one.text.strip()]
-    return [*sent, *asked, *(f"- you: {recap.line(one.text)}" for one in turn.replied if one.text.strip())]
+    return [*sent, *asked, *(f"{_YOU}{recap.line(one.text)}" for one in turn.replied if one.text.strip())]
 
 
 def _pasted(meter: Meter, cut: Sequence[PastTurn], talk: Sequence[str]) -> Item | None:

@@ -9,7 +9,7 @@ from uuid import UUID
 from parlour.context import budget, heartbeat, tiers
 from parlour.context.assemble import begin
 from parlour.context.calls import Round
-from parlour.context.history import Message, PastTurn, withheld
+from parlour.context.history import Message, PastTurn
 from parlour.context.materials import Materials, Moment
 from parlour.context.segment import Item, Layer, Lot, Source
 from parlour.context.standing import Standing
@@ -100,14 +100,15 @@ class _Reading:
 
     def resumed(self) -> Prompting | None:
         """The prompts of a turn that goes on, as they were begun: not a byte of them changes. None when no model was
-        asked yet, and when they are to be begun anew: the turn was redriven, which may be days later, or its reader
-        may see less by now."""
+        asked yet, and when they are to be begun anew: the turn was redriven, which may be days later, its reader may
+        see less by now, or something in them was deleted or closed to that reader."""
         found = resumed(self.tx, self.lease.id, self.turn.id)
         if found is None:
             return None
         basis, rounds, steps = found
         moment = basis.begun.moment
-        if moment.at != self.turn.frozen_at or moment.clearance > self.principal.clearance:
+        is_stale = moment.at != self.turn.frozen_at or moment.clearance > self.principal.clearance
+        if is_stale or self._is_closed(basis.begun.standing):
             return None
         return Prompting(
             basis.materials, basis.profile, moment, basis.standing, basis.begun, self._writes(), rounds, steps,
@@ -116,14 +117,21 @@ class _Reading:
 
     def prompting(self) -> Prompting:
         """The prompts of a turn that begins."""
-        standing, past = earlier(self.tx, self.lease.id, self.turn.number, self.model, self.principal.clearance)
+        standing, past, is_closed = self._earlier()
         changed, is_gone = briefed.since(self.principal, self.tx, standing.pinned)
         moment = Moment(
             self.turn.frozen_at, self.principal.clearance, self.model, self._versions(),
-            reclassified=is_gone or bool(withheld(past) - {*standing.withheld}),
+            reclassified=is_gone or is_closed,
         )  # fmt: skip
         materials = self._materials(standing, moment, past, changed)
         return Prompting(materials, self._profile(), moment, standing, writes=self._writes())
+
+    def _earlier(self) -> tuple[Standing, list[PastTurn], bool]:
+        return earlier(self.tx, self.lease.id, self.turn.number, self.model, self.principal.clearance)
+
+    def _is_closed(self, standing: Standing) -> bool:
+        """Whether something that the turn's prompts tell of was deleted or closed to their reader since."""
+        return self._earlier()[2] or briefed.since(self.principal, self.tx, standing.pinned)[1]
 
     def _materials(
         self, standing: Standing, moment: Moment, past: Sequence[PastTurn], changed: Sequence[Item]
@@ -147,11 +155,11 @@ class _Reading:
             tail=changed,
             attachments=self._attachments(),
         )  # fmt: skip
-        asked = self.principal, self.tx, self.about, persona, self.tools
-        materials = replace(materials, briefing=briefed.candidates(*asked))
+        materials = replace(materials, briefing=briefed.candidates(self.about, self.tools))
         if not _is_due(materials, standing, moment, self._profile()):
             return materials
-        return replace(materials, briefing=[*materials.briefing, *briefed.further(*asked)])
+        further = briefed.further(self.principal, self.tx, self.about, persona, self.tools)
+        return replace(materials, briefing=[*materials.briefing, *further])
 
     def _attachments(self) -> tuple[Item, ...]:
         rows = [row for one in self.inputs for row in one.attached or []]

@@ -23,13 +23,13 @@ TOO_LONG = (
 )
 TOO_MUCH = "That is more text than I can read in one go: please send it in parts, or in fewer words."
 TOO_MANY_RESULTS = (
-    "To answer that I had to look up more than I can read in one go. Please ask for less at a time: one question, or one "
-    "record."
+    "To answer that I had to look up more than I can read in one go. Please ask for less at a time: one question, "
+    "or one record."
 )
 STAYS_DONE = " What I changed until then stays changed."
 NOT_SET_UP = (
-    "I cannot answer here at the moment: something on our side leaves no room for your message. Somebody has been told; "
-    "please try again later."
+    "I cannot answer here at the moment: something on our side leaves no room for your message. Somebody has been "
+    "told; please try again later."
 )
 OVER_CAP = "I have answered all I can for today. Please write again tomorrow."
 

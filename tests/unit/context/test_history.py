@@ -57,7 +57,8 @@ def test_a_turn_of_many_messages_is_not_cut_again_and_again() -> None:
 
 
 def test_a_recap_grows_by_what_is_cut_and_loses_its_oldest_lines_with_a_count() -> None:
-    lead = Lead(0, tuple(f"- user: earlier question {n} about the anchor bolts of tower {n}" for n in range(40)))
+    lines = tuple(f"- user: earlier question {n} about the anchor bolts of tower {n}" for n in range(40))
+    lead = Lead(0, lines, tuple(range(40)))
     one = told([past(n) for n in range(1, 12)], lead=lead)
     assert one.lead.recap[-1] == "- you: It stands."
     assert one.lead.forgone > 0

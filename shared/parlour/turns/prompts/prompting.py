@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-from parlour.context import factors, stubs
+from parlour.context import factors, history, stubs
 from parlour.context.assemble import Assembled, Begun, begin
 from parlour.context.budget import Profile
 from parlour.context.calls import Round
@@ -144,14 +144,18 @@ def named(provider: str, model: str) -> str:
 
 def earlier(
     tx: Transaction, session_id: UUID, before: int, model: str, clearance: int
-) -> tuple[Standing, list[PastTurn]]:  # fmt: skip
+) -> tuple[Standing, list[PastTurn], bool]:  # fmt: skip
     """What the prompts of turn `before` stand on, and the turns since the last cut that are over, as a reader of that
-    clearance may be told of them.
+    clearance may be told of them; and whether that is told otherwise than in the last prompt, since sources of it were
+    closed or opened.
 
     A session that begins takes what was learned so far of how `model` counts, and keeps to it.
     """
-    found = store.earlier(tx, session_id, model=model, before=before, most=MOST_TURNS)
-    return _standing(found), past_turns(found.past or [], clearance)
+    found = store.earlier(tx, session_id, model=model, before=before, most=MOST_TURNS, clearance=clearance)
+    standing, past = _standing(found), past_turns(found.past or [], clearance)
+    lead = history.without(standing.lead, found.closed or ())
+    is_changed = lead != standing.lead or history.is_told_otherwise(past, standing.withheld)
+    return replace(standing, lead=lead), past, is_changed
 
 
 def _standing(found: Earlier) -> Standing:
@@ -176,7 +180,7 @@ def resumed(tx: Transaction, session_id: UUID, turn_id: UUID) -> tuple[Basis, tu
         basis, made = unshelved(Basis, rows[0].basis, words), unshelved(Made, rows[-1].made, words)
     except Forgotten:
         return None
-    asked = _standing(store.earlier(tx, session_id, model="", before=0, most=0))
+    asked = _standing(store.earlier(tx, session_id, model="", before=0, most=0, clearance=_EVERYBODYS))
     return replace(basis, begun=basis.begun.after(asked)), made.rounds, rows[-1].step
 
 

@@ -1,7 +1,9 @@
 -- name: earlier
 -- What the session's next prompt stands on: what was kept of its prompts and, before the first, what was learned of how
 -- the model counts; with its turns since the last cut that are over, oldest first, each with its messages and with what
--- it called. No row where there is none of it.
+-- it called, whether a reply of it cites or a call of it names what is deleted or above the clearance by now, and which
+-- numbers of sources that its calls found mean nothing any more. With them the turns of the recap whose replies cite
+-- such. No row where there is none of it.
 WITH kept AS (
     SELECT standing, briefing FROM session_prompts WHERE session_id = %(session_id)s
 ), over AS (
@@ -21,14 +23,58 @@ WITH kept AS (
        AND t.number >= COALESCE((SELECT (standing -> 'lead' ->> 'since')::int FROM kept), 0)
      ORDER BY t.number DESC
      LIMIT %(most)s
+), cited AS MATERIALIZED (
+    SELECT t.number, c.row_id, c.document_id, c.file_id, c.entity_id
+      FROM turns t
+      JOIN messages m ON m.turn_id = t.id AND m.direction = 'outbound'
+      JOIN citations c ON c.message_id = m.id
+     WHERE t.session_id = %(session_id)s AND t.number < %(before)s
+       AND t.number >= COALESCE((SELECT LEAST((standing -> 'lead' -> 'turns' ->> 0)::int,
+                                              (standing -> 'lead' ->> 'since')::int) FROM kept), 0)
+), named AS MATERIALIZED (
+    SELECT DISTINCT o.number, found[1] AS type, found[2] AS key
+      FROM over o, regexp_matches(o.called::text, '([a-z][a-z0-9_]*)/([A-Za-z0-9][A-Za-z0-9_.~-]*)', 'g') found
+), closed AS MATERIALIZED (
+    SELECT c.number
+      FROM cited c
+      LEFT JOIN context_rows r ON r.id = c.row_id
+      LEFT JOIN documents d ON d.id = c.document_id
+      LEFT JOIN files f ON f.id = c.file_id
+      LEFT JOIN entities e ON e.id = c.entity_id
+     WHERE CASE WHEN r.id IS NOT NULL THEN r.classification > %(clearance)s OR d.deleted_at IS NOT NULL
+                WHEN c.document_id IS NOT NULL THEN COALESCE(d.deleted_at IS NOT NULL OR d.classification > %(clearance)s, true)
+                WHEN c.file_id IS NOT NULL THEN COALESCE(f.object_key = '' OR f.classification > %(clearance)s, true)
+                ELSE COALESCE(e.deleted_at IS NOT NULL OR e.classification > %(clearance)s, true) END
+     UNION
+    SELECT n.number
+      FROM named n
+      JOIN over o ON o.number = n.number
+      JOIN entity_types t ON t.key = n.type
+      JOIN entities e ON e.type_id = t.id AND e.key = n.key
+     WHERE e.classification > %(clearance)s OR e.deleted_at IS NOT NULL AND o.called::text NOT LIKE '%%deleted%%'
+     UNION
+    SELECT n.number
+      FROM named n
+      JOIN over o ON o.number = n.number
+      JOIN documents d ON n.type = 'document' AND d.key = n.key
+     WHERE d.classification > %(clearance)s OR d.deleted_at IS NOT NULL AND o.called::text NOT LIKE '%%deleted%%'
+), dead AS (
+    SELECT o.number, jsonb_agg(DISTINCT found[1]::int) AS numbers
+      FROM over o, regexp_matches(o.called::text, '\[(\d{1,4})\] ', 'g') found
+     WHERE NOT EXISTS (SELECT FROM sources s JOIN context_rows r ON r.id = s.row_id AND r.classification <= %(clearance)s
+                        WHERE s.session_id = %(session_id)s AND s.number = found[1]::int)
+     GROUP BY o.number
 ), earlier AS (
     SELECT (SELECT standing FROM kept) AS standing,
            (SELECT briefing FROM kept) AS briefing,
-           (SELECT jsonb_agg(to_jsonb(over) ORDER BY number) FROM over) AS past,
+           (SELECT jsonb_agg(to_jsonb(over) || jsonb_build_object('is_closed', over.number IN (SELECT number FROM closed),
+                                                                  'dead', d.numbers) ORDER BY over.number)
+              FROM over LEFT JOIN dead d USING (number)) AS past,
+           (SELECT jsonb_agg(number) FROM closed) AS closed,
            (SELECT jsonb_object_agg(script, factor)
               FROM token_factors WHERE model = %(model)s AND NOT EXISTS (SELECT FROM kept)) AS factors
 )
-SELECT standing, briefing, past, factors FROM earlier WHERE num_nonnulls(standing, past, factors) > 0;
+SELECT standing, briefing, past, closed, factors FROM earlier WHERE num_nonnulls(standing, past, factors) > 0;
 
 -- name: keep_prompt
 -- The record of one prompt, with every text that it names, each kept once a month, and what the session's next one

@@ -25,13 +25,15 @@ class Earlier:
     """What a session's next prompt comes after.
 
     standing, briefing  what was kept of its prompts; None before the first.
-    past                its turns that are over, oldest first: {id, number, called, messages}.
+    past                its turns that are over, oldest first: {id, number, called, messages, is_closed, dead}.
+    closed              the numbers of its turns, also of those in the recap, that tell of what the reader may not see.
     factors             before the first prompt: what was learned of the model's tokens, by script.
     """
 
     standing: JsonObject | None
     briefing: JsonObject | None
     past: list[JsonObject] | None
+    closed: list[int] | None
     factors: dict[str, float] | None
 
 
@@ -90,12 +92,15 @@ class Blob:
     words: str | None
 
 
-NOTHING = Earlier(None, None, None, None)
+NOTHING = Earlier(None, None, None, None, None)
 
 
-def earlier(tx: Transaction, session_id: UUID, *, model: str, before: int, most: int) -> Earlier:
-    """What the session's next prompt comes after: up to `most` turns with numbers below `before`, the newest."""
-    found = tx.first(SQL["earlier"], Earlier, session_id=session_id, model=model, before=before, most=most)
+def earlier(tx: Transaction, session_id: UUID, *, model: str, before: int, most: int, clearance: int) -> Earlier:
+    """What the session's next prompt comes after: up to `most` turns with numbers below `before`, the newest, for a
+    reader of that clearance."""
+    found = tx.first(
+        SQL["earlier"], Earlier, session_id=session_id, model=model, before=before, most=most, clearance=clearance
+    )  # fmt: skip
     return found or NOTHING
 
 
