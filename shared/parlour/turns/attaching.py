@@ -64,9 +64,7 @@ def start(
     empty or larger than `LARGEST_BYTES`."""
     own_session(principal, tx, session_id)
     if not 0 < size_bytes <= LARGEST_BYTES:
-        raise InvalidRequest(
-            f"size_bytes: from 1 byte to {LARGEST_BYTES // 1024 // 1024} MB can be sent with a message"
-        )
+        raise InvalidRequest(f"size_bytes: 1 byte to {LARGEST_BYTES // 1024 // 1024} MB can be sent with a message")
     key = f"tenant/{principal.tenant_id}/media/{session_id}/{upload_id}"
     plain = plain_name(name)
     store.start_upload(
