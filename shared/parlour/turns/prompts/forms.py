@@ -29,6 +29,10 @@ _OBJECTS = frozenset({"tools", "called", "rounds"})
 """Fields whose values, or whose lists' members, are texts; and those whose members are JSON objects."""
 
 
+_BRANCHES = (list, dict)
+_NO_LEAVES = (str, *_BRANCHES)
+"""Most of a record's parts are numbers, and passed over where they stand."""
+
 _NO_OBJECT: JsonObject = {"blocks": [], "results": []}
 """What stands for an object without its words; a round of calls must have these two."""
 
@@ -120,21 +124,25 @@ def named[T](kind: type[T], given: JsonObject) -> T:
 
 
 def _walked(value: Json, text: Callable[[Json], Json], whole: Callable[[Json], Json]) -> Json:
-    if isinstance(value, list):
-        return [_walked(one, text, whole) for one in value]
     if isinstance(value, dict):
-        return {key: _field(key, one, text, whole) for key, one in value.items()}
+        return {
+            key: _field(key, one, text, whole) if isinstance(one, _NO_LEAVES) else one for key, one in value.items()
+        }
+    if isinstance(value, list):
+        return [_walked(one, text, whole) if isinstance(one, _BRANCHES) else one for one in value]
     return value
 
 
-def _field(key: str, value: Json, text: Callable[[Json], Json], whole: Callable[[Json], Json]) -> Json:
+def _field(
+    key: str, value: str | list[Json] | dict[str, Json], text: Callable[[Json], Json], whole: Callable[[Json], Json]
+) -> Json:
     if isinstance(value, str):
         return text(value) if key in _WORDS else value
-    if isinstance(value, list) and key in _WORDS:
+    if isinstance(value, dict):
+        return _walked(value, text, whole)
+    if key in _WORDS:
         return [text(one) for one in value]
-    if isinstance(value, list) and key in _OBJECTS:
-        return [whole(one) for one in value]
-    return _walked(value, text, whole)
+    return [whole(one) for one in value] if key in _OBJECTS else _walked(value, text, whole)
 
 
 @functools.cache

@@ -6,6 +6,7 @@ prompt), each with hashes that do not compress; told once, a record takes half t
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import chain
 
 from parlour.infra.jsonable import Json, JsonObject
 
@@ -15,13 +16,14 @@ _REFERENCE = "#"
 _LONG = 12
 """Letters from which on a string is worth a place."""
 
-type _Key = tuple[object, ...]
+type _Name = str | int | tuple[type, bool | int | float | None]
+type _Names = tuple[_Name, ...]
 
 
 def packed(value: JsonObject) -> JsonObject:
     """`value` as {"shared": [...], "packed": ...}."""
     sharing = _Sharing()
-    root = sharing.number(value)
+    root = sharing.name(value)
     sharing.count()
     whole = sharing.told(root)
     return {"shared": sharing.shared, "packed": whole}
@@ -49,57 +51,63 @@ def _resolved(value: Json, places: Sequence[Json]) -> Json:
 
 
 class _Sharing:
-    """A value taken apart: each different part has a number, a part's own parts come before it.
+    """A value taken apart. A text names itself, any other leaf is named by its type and value, and each different
+    object or list has a number; a part's own parts come before it.
 
     shared  parts that occur more than once, those that others name first.
     """
 
     def __init__(self) -> None:
         self.shared: list[Json] = []
-        self._numbers: dict[_Key, int] = {}
-        self._parts: list[tuple[Json, tuple[int, ...]]] = []
-        self._uses: Counter[int] = Counter()
-        self._places: dict[int, str] = {}
+        self._objects: dict[tuple[_Names, _Names], int] = {}
+        self._lists: dict[_Names, int] = {}
+        self._parts: list[tuple[Json, _Names]] = []
+        self._uses: Counter[_Name] = Counter()
+        self._places: dict[_Name, str] = {}
 
-    def number(self, value: Json) -> int:
-        """The number of a part."""
-        own: tuple[int, ...] = ()
+    def name(self, value: Json) -> _Name:
+        """What a part is called."""
+        if isinstance(value, str):
+            return value
         if isinstance(value, dict):
-            own = tuple(map(self.number, value.values()))
-            key: _Key = (dict, tuple(value), own)
-        elif isinstance(value, list):
-            own = tuple(map(self.number, value))
-            key = (list, own)
-        else:
-            key = (type(value), value)
-        number = self._numbers.setdefault(key, len(self._parts))
+            own = tuple([self.name(one) for one in value.values()])
+            return self._number(self._objects, (tuple(value), own), value, own)
+        if isinstance(value, list):
+            own = tuple([self.name(one) for one in value])
+            return self._number(self._lists, own, value, own)
+        return (type(value), value)
+
+    def count(self) -> None:
+        """Count how often each part occurs in different others."""
+        self._uses = Counter(chain.from_iterable(own for _, own in self._parts))
+
+    def told(self, name: _Name) -> Json:
+        """A part as it is kept: its place where it is shared."""
+        if name in self._places:
+            return self._places[name]
+        told = self._whole(name)
+        if self._uses[name] < 2 or not self._is_long(name):
+            return told
+        self._places[name] = f"{_REFERENCE}{len(self.shared)}"
+        self.shared.append(told)
+        return self._places[name]
+
+    def _number[K](self, numbers: dict[K, int], key: K, value: Json, own: _Names) -> int:
+        number = numbers.setdefault(key, len(self._parts))
         if number == len(self._parts):
             self._parts.append((value, own))
         return number
 
-    def count(self) -> None:
-        """Count how often each part occurs in different others."""
-        for _, own in self._parts:
-            self._uses.update(own)
+    def _is_long(self, name: _Name) -> bool:
+        if isinstance(name, str):
+            return len(name) >= _LONG
+        return isinstance(name, int) and bool(self._parts[name][1])
 
-    def told(self, number: int) -> Json:
-        """A part as it is kept: its place where it is shared."""
-        if number in self._places:
-            return self._places[number]
-        value, own = self._parts[number]
-        told = self._with(value, own)
-        is_long = bool(own) or (isinstance(value, str) and len(value) >= _LONG)
-        if self._uses[number] < 2 or not is_long:
-            return told
-        self._places[number] = f"{_REFERENCE}{len(self.shared)}"
-        self.shared.append(told)
-        return self._places[number]
-
-    def _with(self, value: Json, own: Sequence[int]) -> Json:
-        if isinstance(value, dict):
-            return {key: self.told(one) for key, one in zip(value, own, strict=True)}
-        if isinstance(value, list):
-            return [self.told(one) for one in own]
-        if isinstance(value, str) and value.startswith(_REFERENCE):
-            return _REFERENCE + value
-        return value
+    def _whole(self, name: _Name) -> Json:
+        if isinstance(name, str):
+            return _REFERENCE + name if name.startswith(_REFERENCE) else name
+        if isinstance(name, tuple):
+            return name[1]
+        value, own = self._parts[name]
+        told = [self.told(one) for one in own]
+        return dict(zip(value, told, strict=True)) if isinstance(value, dict) else told
