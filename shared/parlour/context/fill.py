@@ -193,6 +193,7 @@ def _pinned(
 ) -> Pinned:  # fmt: skip
     """The briefing: the pinned one, or a new one with as much around the record as there is room for."""
     if not causes and standing.pinned is not None:
+        filling.entries += briefing.told(standing.pinned)
         return standing.pinned
     share, ample = filling.profile.share(Layer.BRIEFING), filling.profile.share(Layer.HISTORY)
     room = filling.purse.offer(Layer.BRIEFING, share.floor if plan.tight else share.cap)
@@ -205,7 +206,9 @@ def _pinned(
     filling.entries += built.entries
     told = [one.item for one in built.entries if one.reason is None]
     sources = tuple(dict.fromkeys(source for one in told for source in (one.source, *one.also)))
-    return Pinned(built.segment, sources, materials.about, moment.versions, moment.clearance, moment.at)
+    return Pinned(
+        built.segment, sources, materials.about, moment.versions, moment.clearance, moment.at, briefing.held(built)
+    )  # fmt: skip
 
 
 def _message(filling: _Filling, materials: Materials) -> Segment:

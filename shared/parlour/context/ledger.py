@@ -39,8 +39,8 @@ class Entry:
 class Ledger:
     """One prompt, accounted for.
 
-    entries   every candidate of the turn, and the results of its calls. Those of a pinned briefing were accounted for
-              when it was rendered.
+    entries   every candidate of the turn, and the results of its calls; of a pinned briefing those that are in it. What
+              had no place in it was accounted for when it was rendered.
     segments  the prompt's blocks.
     marked    after how many of its blocks it was marked for the cache.
     cause     why the briefing was rendered anew; None when the pinned one stayed.

@@ -171,8 +171,8 @@ def _as_told(before: JsonObject | None, result: JsonObject) -> JsonObject:
 def resumed(tx: Transaction, session_id: UUID, turn_id: UUID) -> tuple[Basis, tuple[Round, ...], int] | None:
     """What the prompts of a turn that goes on are made of, the calls that its last one told of, and that one's step;
     None when none was asked yet, or when words of them were forgotten or their retention is over."""
-    rows = store.ledgers(tx, turn_id, _EVERYBODYS)
-    if not rows or rows[0].basis is None:
+    begun = store.begun(store.ledgers(tx, turn_id, _EVERYBODYS))
+    if not begun or (rows := begun[-1])[0].basis is None:
         return None
     named_words = hashes(rows[0].basis) | hashes(rows[-1].made)
     words = store.blobs(tx, rows[0].month, sorted(named_words))

@@ -117,8 +117,7 @@ UPDATE attachments a
  WHERE m.turn_id = %(turn_id)s AND a.message_id = m.id AND a.refused <> (a.id = ANY(%(refused)s::uuid[]));
 
 -- name: ledgers
--- The records of a turn's prompts, in the order of its steps, from the last on that says what they have in common: a
--- redriven turn is begun anew. None of more clearance than the reader's.
+-- The records of a turn's prompts, in the order of its steps. None of more clearance than the reader's.
 SELECT l.step, l.month, l.at, l.model, l.prompt_hash, l.basis, l.made
   FROM ledgers l
   JOIN turns t ON t.id = l.turn_id
@@ -126,8 +125,63 @@ SELECT l.step, l.month, l.at, l.model, l.prompt_hash, l.basis, l.made
   JOIN users u ON u.id = s.user_id
   JOIN bindings b ON b.id = t.binding_id AND GREATEST(b.clearance, u.clearance) <= %(clearance)s
  WHERE l.turn_id = %(turn_id)s
-   AND l.step >= (SELECT max(f.step) FROM ledgers f WHERE f.turn_id = %(turn_id)s AND f.basis IS NOT NULL)
  ORDER BY l.step;
+
+-- name: fates
+-- What became of sources that prompts told of: the level that each is of by now, and whether it is deleted. Of replies,
+-- also by the numbers of their turns, the most closed of what they cite. What is not in the answer is not there, or was
+-- never of a level of its own.
+WITH cited AS (
+    SELECT 'messages' AS place, m.id::text AS id, c.row_id, c.document_id, c.file_id, c.entity_id
+      FROM messages m
+      JOIN citations c ON c.message_id = m.id
+     WHERE m.id = ANY(%(messages)s::uuid[])
+     UNION ALL
+    SELECT 'turns', t.number::text, c.row_id, c.document_id, c.file_id, c.entity_id
+      FROM turns t
+      JOIN messages m ON m.turn_id = t.id AND m.direction = 'outbound'
+      JOIN citations c ON c.message_id = m.id
+     WHERE t.session_id = %(session_id)s AND t.number = ANY(%(turns)s::int[])
+), handled AS (
+    SELECT handle, split_part(handle, '/', 1) AS type, substr(handle, strpos(handle, '/') + 1) AS key
+      FROM unnest(%(handles)s::text[]) AS one (handle)
+)
+SELECT c.place AS table, c.id, max(COALESCE(r.classification, d.classification, f.classification, e.classification, 0)) AS level,
+       bool_or(CASE WHEN r.id IS NOT NULL THEN d.deleted_at IS NOT NULL
+                    WHEN c.document_id IS NOT NULL THEN d.id IS NULL OR d.deleted_at IS NOT NULL
+                    WHEN c.file_id IS NOT NULL THEN COALESCE(f.object_key, '') = ''
+                    ELSE e.id IS NULL OR e.deleted_at IS NOT NULL END) AS is_gone
+  FROM cited c
+  LEFT JOIN context_rows r ON r.id = c.row_id
+  LEFT JOIN documents d ON d.id = c.document_id
+  LEFT JOIN files f ON f.id = c.file_id
+  LEFT JOIN entities e ON e.id = c.entity_id
+ GROUP BY c.place, c.id
+ UNION ALL
+SELECT 'entities', e.id::text, e.classification, e.deleted_at IS NOT NULL
+  FROM entities e WHERE e.id = ANY(%(entities)s::uuid[])
+ UNION ALL
+SELECT 'documents', d.id::text, d.classification, d.deleted_at IS NOT NULL
+  FROM documents d WHERE d.id = ANY(%(documents)s::uuid[])
+ UNION ALL
+SELECT 'files', f.id::text, f.classification, f.object_key = ''
+  FROM files f WHERE f.id = ANY(%(files)s::uuid[])
+ UNION ALL
+SELECT 'context_rows', r.id::text, r.classification, false
+  FROM context_rows r WHERE r.id = ANY(%(rows)s::uuid[])
+ UNION ALL
+SELECT 'handles', h.handle, e.classification, e.deleted_at IS NOT NULL
+  FROM handled h
+  JOIN entity_types t ON t.key = h.type
+  JOIN entities e ON e.type_id = t.id AND e.key = h.key
+ UNION ALL
+SELECT 'handles', h.handle, d.classification, d.deleted_at IS NOT NULL
+  FROM handled h JOIN documents d ON h.type = 'document' AND d.key = h.key
+ UNION ALL
+SELECT 'sources', s.number::text, r.classification, false
+  FROM sources s
+  JOIN context_rows r ON r.id = s.row_id
+ WHERE s.session_id = %(session_id)s AND s.number = ANY(%(numbers)s::int[]);
 
 -- name: blobs
 -- Texts of a month by their hashes; one that was forgotten has no words.

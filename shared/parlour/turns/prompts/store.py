@@ -1,6 +1,6 @@
 """The prompts' way to the database: the named queries, and the records they read and write."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from uuid import UUID
@@ -85,6 +85,16 @@ class Reported:
 
 
 @dataclass(frozen=True, slots=True)
+class Fate:
+    """What became of a source: the level that it is of by now, and whether it was deleted."""
+
+    table: str
+    id: str
+    level: int
+    is_gone: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Blob:
     """A text by its hash; `words` is None once it was forgotten."""
 
@@ -130,9 +140,31 @@ def note_refused(tx: Transaction, turn_id: UUID, refused: Sequence[UUID]) -> Non
 
 
 def ledgers(tx: Transaction, turn_id: UUID, clearance: int) -> list[LedgerRow]:
-    """The records of a turn's prompts since it was begun, or begun anew, by step, as far as a reader of that clearance
-    may see them: the first has a basis."""
+    """The records of a turn's prompts, by step, as far as a reader of that clearance may see them."""
     return tx.all(SQL["ledgers"], LedgerRow, turn_id=turn_id, clearance=clearance)
+
+
+def begun(rows: Sequence[LedgerRow]) -> list[list[LedgerRow]]:
+    """The records of a turn apart by what they have in common: one list each time that it was begun, whose first has a
+    basis. Records from before the first basis that is left say nothing."""
+    found: list[list[LedgerRow]] = []
+    for row in rows:
+        if row.basis is not None:
+            found.append([row])
+        elif found:
+            found[-1].append(row)
+    return found
+
+
+def fates(tx: Transaction, session_id: UUID, asked: Mapping[str, Collection[str]]) -> list[Fate]:
+    """What became of the sources `asked` for, ids by table: entities, documents, files, context_rows, messages, turns
+    and sources (numbers of the session), handles. Those that are not told of are not there, or have no level."""
+    uuids = {name: [*asked.get(name, ())] for name in ("entities", "documents", "files", "messages")}
+    return tx.all(
+        SQL["fates"], Fate, session_id=session_id, rows=[*asked.get("context_rows", ())],
+        handles=[*asked.get("handles", ())], turns=[int(one) for one in asked.get("turns", ())],
+        numbers=[int(one) for one in asked.get("sources", ())], **uuids,
+    )  # fmt: skip
 
 
 def place(tx: Transaction, turn_id: UUID) -> Place | None:
