@@ -17,11 +17,11 @@ _INDEXES: dict[str, LiteralString] = {
     "context_rows_said": """
         (tenant_id, session_id) INCLUDE (id, classification, word_bits, vector_space, vector_bits)
         WHERE session_id IS NOT NULL""",
-    # What changed on a record lately, however much ever changed on it.
-    "context_rows_deltas": "(tenant_id, entity_id, created_at DESC) WHERE kind = 'delta'",
+    # What a record says itself, and what changed on it lately, however much ever changed on it.
+    "context_rows_about": "(tenant_id, entity_id, kind, created_at DESC) WHERE entity_id IS NOT NULL",
 }
-_REPLACED = ("context_rows_session",)
-"""What one of them does as well."""
+_REPLACED = ("context_rows_session", "context_rows_entity")
+"""What these did, those do as well."""
 
 
 def build(owner: psycopg.Connection[Any]) -> list[str]:
