@@ -72,7 +72,7 @@ function candidate(one) {
   const title = one.title || (one.forgotten ? "forgotten" : spaced(one.lot));
   const about = [spaced(one.lot), one.score ? `score ${one.score.toFixed(2)}` : "", `${spaced(one.source.table)} ${one.source.id.slice(0, 13)}`].filter(Boolean).join(" · ");
   return h("li", {}, h("i", { class: "swatch", data: { layer: one.layer }, "aria-hidden": "true" }),
-    h("span", { class: one.forgotten && !one.title ? "name tombstone" : "name" }, title, h("span", { class: "detail" }, about)),
+    h("span", { class: one.withheld || (one.forgotten && !one.title) ? "name tombstone" : "name" }, title, h("span", { class: "detail" }, about)),
     h("span", { class: "amount" }, count(one.tokens)));
 }
 
