@@ -13,7 +13,7 @@ from parlour.infra.jsonable import JsonObject
 from parlour.models.pictures import Pictures
 from parlour.principal import Principal, system
 from parlour.turns import attaching, receive
-from parlour.turns.attaching import Named as Named
+from parlour.turns.attaching import Named
 from parlour.turns.run import run
 from tests.bucket import Bucket
 from tests.desk import Desk

@@ -1,8 +1,9 @@
 """The part of the working day in which people send things along with their messages."""
 
+from parlour.turns.attaching import Named
 from tests.desk import Desk, says
 from tests.integration.knowledge.file_desk import FileDesk
-from tests.post import PNG, Named, Post
+from tests.post import PNG, Post
 
 
 def sent_along(desk: Desk) -> None:

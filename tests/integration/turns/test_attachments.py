@@ -1,11 +1,12 @@
 """What came with a message is in the prompt of the turn that answers it, and in history as it was then."""
 
 import base64
+from typing import Any
 from uuid import UUID
 
 import pytest
 
-from parlour.channels.envelope import Media
+from parlour.channels.envelope import Envelope, Media
 from parlour.channels.included import LARGEST_IMAGE, LONGEST_TEXT
 from parlour.infra.errors import Conflict, InvalidRequest, NotFound, ProviderRejected, ProviderUnavailable
 from parlour.infra.ids import uuid7
@@ -59,12 +60,13 @@ def test_a_records_prompt_names_the_picture_and_is_rebuilt_byte_for_byte(desk: D
     turn_id = last_turn(desk)
     with desk.database.transaction(desk.admin) as tx:
         again = rebuild(desk.admin, tx, turn_id)
-        (step,) = explain(desk.admin, tx, turn_id)["steps"]  # type: ignore[misc]
+        explained: dict[str, Any] = dict(explain(desk.admin, tx, turn_id))
     assert again["matches"] is True
     assert '"name":"crack.png"' in str(again["text"])
     assert base64.b64encode(PNG).decode() not in str(again["text"])
-    (shown,) = [one for one in step["candidates"] if one["lot"] == "attachments"]  # type: ignore[index, call-overload]
-    assert (shown["title"], shown["in"], shown["tokens"]) == ("crack.png", True, 1_604)  # type: ignore[index, call-overload]
+    (step,) = explained["steps"]
+    (shown,) = [one for one in step["candidates"] if one["lot"] == "attachments"]
+    assert (shown["title"], shown["in"], shown["tokens"]) == ("crack.png", True, 1_604)
     kept = canonical([str(words) for (words,) in desk.rows("SELECT words FROM ledger_blobs")])
     assert base64.b64encode(PNG).decode() not in kept
 
@@ -126,7 +128,7 @@ def test_a_message_wakes_its_session_when_its_file_was_seen_to(desk: Desk) -> No
         sent = {"channel": "whatsapp", "provider": "gupshup", "to": "gupshup:ParlourDemo", "sender": PHONE,
                 "provider_message_id": "photo", "kind": "media", "text": "", "media": media, "status": "",
                 "sent_at": desk.clock(), "metadata": {}}  # fmt: skip
-        receive.receive(desk.database, desk.turns, receive.Envelope(**sent), desk.clock(), uuid7, keep)  # type: ignore[arg-type]
+        receive.receive(desk.database, desk.turns, Envelope(**sent), desk.clock(), uuid7, keep)  # type: ignore[arg-type]
 
     with pytest.raises(ProviderUnavailable):
         deliver()
