@@ -25,6 +25,9 @@ from parlour.turns.records import NewAttachment, NewMessage, OwnSession, Upload
 MOST = 5
 """What one message may come with."""
 
+MOST_WAITING = 20
+"""Uploads of a session that no message came with: whoever talks at a public door fills no bucket."""
+
 _BYTES = "application/octet-stream"
 _NO_SESSION = "there is no such session of yours; open one with POST /v1/sessions"
 _TAKEN = "pictures (JPEG, PNG, GIF, WebP) and text (plain, Markdown, CSV, JSON; UTF-8) are"
@@ -61,15 +64,24 @@ def start(
     now: datetime, upload_id: UUID,
 ) -> Started:  # fmt: skip
     """Say what will be uploaded in one's own session. NotFound when it is somebody else's, InvalidRequest for what is
-    empty or larger than `LARGEST_BYTES`."""
+    empty or larger than `LARGEST_BYTES`, Conflict when too many wait already."""
     own_session(principal, tx, session_id)
     if not 0 < size_bytes <= LARGEST_BYTES:
         raise InvalidRequest(f"size_bytes: 1 byte to {LARGEST_BYTES // 1024 // 1024} MB can be sent with a message")
     key = f"tenant/{principal.tenant_id}/media/{session_id}/{upload_id}"
     plain = plain_name(name)
-    store.start_upload(
-        tx, session_id, upload_id=upload_id, name=plain, size_bytes=size_bytes, object_key=key, now=now
-    )  # fmt: skip
+    is_started = store.start_upload(
+        tx,
+        session_id,
+        upload_id=upload_id,
+        name=plain,
+        size_bytes=size_bytes,
+        object_key=key,
+        most=MOST_WAITING,
+        now=now,
+    )
+    if not is_started:
+        raise Conflict(f"{MOST_WAITING} uploads of this session wait for a message; send some of them, or begin anew")
     form = media.form(key, _BYTES, LARGEST_BYTES, int(FORM_LASTS.total_seconds()))
     return Started(upload_id, plain, form)
 

@@ -179,10 +179,12 @@ SELECT s.id, s.binding_id, s.channel, b.team_id
  WHERE s.id = %(session_id)s AND s.user_id = %(user_id)s;
 
 -- name: start_upload
--- Something is about to be uploaded in a session, to be sent along with a message of it.
+-- Something is about to be uploaded in a session, to be sent along with a message of it; nothing is touched where as many
+-- as may wait do already.
 INSERT INTO attachments (tenant_id, id, session_id, kind, name, size_bytes, object_key, created_at)
-VALUES (current_tenant(), %(id)s, %(session_id)s, 'coming', %(name)s, %(size_bytes)s, %(object_key)s, %(now)s)
-ON CONFLICT (tenant_id, id) DO NOTHING;
+SELECT current_tenant(), %(id)s, %(session_id)s, 'coming', %(name)s, %(size_bytes)s, %(object_key)s, %(now)s
+ WHERE (SELECT count(*) FROM attachments w WHERE w.session_id = %(session_id)s AND w.kind = 'coming') < %(most)s
+ON CONFLICT (tenant_id, id) DO UPDATE SET name = EXCLUDED.name;
 
 -- name: uploads_of
 -- Uploads of a session by their ids.

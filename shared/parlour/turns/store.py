@@ -153,13 +153,12 @@ def touch_session(tx: Transaction, session_id: UUID, now: datetime) -> None:
 
 
 def start_upload(
-    tx: Transaction, session_id: UUID, *, upload_id: UUID, name: str, size_bytes: int, object_key: str, now: datetime
-) -> None:  # fmt: skip
-    """Write down that something is about to be uploaded in the session."""
-    tx.run(
-        SQL["start_upload"], id=upload_id, session_id=session_id, name=name, size_bytes=size_bytes,
-        object_key=object_key, now=now,
-    )  # fmt: skip
+    tx: Transaction, session_id: UUID, *, upload_id: UUID, name: str, size_bytes: int, object_key: str, most: int,
+    now: datetime,
+) -> bool:  # fmt: skip
+    """Write down that something is about to be uploaded in the session; False when `most` wait for a message."""
+    values = {"id": upload_id, "session_id": session_id, "name": name, "size_bytes": size_bytes, "now": now}
+    return tx.run(SQL["start_upload"], object_key=object_key, most=most, **values) > 0
 
 
 def uploads_of(tx: Transaction, session_id: UUID, ids: Sequence[UUID]) -> list[Upload]:

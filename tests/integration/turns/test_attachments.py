@@ -13,7 +13,7 @@ from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import canonical
 from parlour.principal import Principal
 from parlour.turns import attaching, read, receive
-from parlour.turns.attaching import Named
+from parlour.turns.attaching import MOST_WAITING, Named
 from parlour.turns.prompts.explain import explain
 from parlour.turns.prompts.rebuild import rebuild
 from tests.desk import PHONE, Desk, says
@@ -197,6 +197,15 @@ def test_what_cannot_go_along_is_said_before_anything_is_stored(
     with pytest.raises(NotFound):
         post.say(other, session, "Hello")
     assert desk.rows("SELECT count(*) FROM messages") == [(1,)]
+
+
+def test_so_many_uploads_wait_for_a_message_and_no_more(desk: Desk, post: Post, visitor: Principal) -> None:
+    session = desk.session_of(visitor)
+    first, *_ = [post.upload(visitor, session, PNG, "a.png") for _ in range(MOST_WAITING)]
+    with pytest.raises(Conflict, match="wait for a message"):
+        post.upload(visitor, session, PNG, "a.png")
+    post.say(visitor, session, "One of them", first)
+    post.upload(visitor, session, PNG, "a.png")
 
 
 def test_a_file_goes_along_by_its_words_as_they_are_then(desk: Desk, post: Post, visitor: Principal) -> None:
