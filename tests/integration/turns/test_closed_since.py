@@ -1,6 +1,5 @@
 """What was said before is told without the words of sources that were deleted, or closed to their reader, since."""
 
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -39,7 +38,7 @@ class Talk:
 
 
 @pytest.fixture
-def talk(desk: Desk) -> Iterator[Talk]:
+def talk(desk: Desk) -> Talk:
     return Talk(desk)
 
 

@@ -36,7 +36,7 @@ def turns(desk: Desk) -> list[UUID]:
 
 
 def viewer(desk: Desk, clearance: int = 3) -> Principal:
-    return Principal(desk.tenant_id, "somebody", clearance=clearance, roles=frozenset({"viewer"}))
+    return Principal(desk.tenant_id, "key", clearance=clearance, roles=frozenset({"viewer"}))
 
 
 def asked(desk: Desk, ask: Any, *given: Any, by: Principal | None = None, **more: Any) -> Any:

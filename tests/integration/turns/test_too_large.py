@@ -53,7 +53,7 @@ def test_a_turn_that_looked_up_too_much_says_so_and_what_to_do(
 def test_enormous_results_alone_are_shortened_and_answered(desk: Desk) -> None:
     desk.add_tool("registers", endless, writes=False)
     desk.write("Read me the registers.")
-    desk.model.script = [many("registers", 1, first=one) for one in range(4)] + [says("It is being poured.")]
+    desk.model.script = [*(many("registers", 1, first=one) for one in range(4)), says("It is being poured.")]
     desk.run()
     assert newest(desk)[0] == "It is being poured."
 

@@ -58,7 +58,8 @@ MUTATIONS = {
         "stays = stays and segment.layer is not Layer.CALLS", "layer reminder is marked",
     ),
     "a briefing that is not pinned": Mutation(
-        "fill.py", "if not causes and standing.pinned is not None:\n        return standing.pinned", "pass",
+        "fill.py", "if not causes and standing.pinned is not None:\n"
+        "        filling.entries += briefing.told(standing.pinned)\n        return standing.pinned", "pass",
         "layer briefing changed",
     ),
     "calls that are given more than is left": Mutation(
