@@ -14,7 +14,6 @@ from anthropic import AnthropicBedrock
 from parlour.bootstrap import clients
 from parlour.infra.errors import ProviderRejected, ProviderUnavailable
 from parlour.infra.jsonable import JsonObject
-from parlour.infra.jsonable import JsonObject
 from parlour.models.bedrock import BedrockClaude
 from parlour.models.request import Completed, ModelRequest, Part, TextDelta, Usage
 from tests.integration.models.wire import Reply, Wire, chunk, exception, frame
