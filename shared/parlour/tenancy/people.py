@@ -25,7 +25,6 @@ __all__ = [
     "session",
     "session_of",
     "sessions_of",
-    "user",
 ]
 
 
@@ -117,11 +116,6 @@ def open_session(
     if not opened:
         raise NotFound("there is no such agent or record here; ask for the list of bindings")
     return opened
-
-
-def user(tx: Transaction, user_id: UUID) -> User | None:
-    """One end user."""
-    return store.user(tx, user_id)
 
 
 def session(tx: Transaction, session_id: UUID) -> Session | None:

@@ -139,10 +139,6 @@ RETURNING id, user_id, binding_id, entity_id, visibility, channel, title, is_mai
           (SELECT GREATEST(b.clearance, u.clearance) FROM users u CROSS JOIN bindings b
             WHERE u.id = %(user_id)s AND b.id = %(binding_id)s) AS needs;
 
--- name: user
--- One end user.
-SELECT id, phone, display_name, locale, clearance, created_at FROM users WHERE id = %(user_id)s;
-
 -- name: session
 -- One session, and what clearance others need to read it: it may hold whatever its user may see, and what it is about
 -- or was answered from may have been closed since.

@@ -116,10 +116,6 @@ def open_session(tx: Transaction, **values: UUID | datetime | int | str | None) 
     return tx.first(SQL["open_session"], Session, **values)
 
 
-def user(tx: Transaction, user_id: UUID) -> User | None:
-    return tx.first(SQL["user"], User, user_id=user_id)
-
-
 def session(tx: Transaction, session_id: UUID) -> Session | None:
     return tx.first(SQL["session"], Session, session_id=session_id)
 
