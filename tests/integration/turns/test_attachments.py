@@ -36,6 +36,14 @@ def last_turn(desk: Desk) -> UUID:
     return UUID(str(turn_id))
 
 
+def causes(desk: Desk) -> object:
+    """Why the briefing was rendered anew in the newest turn."""
+    turn_id = last_turn(desk)
+    with desk.database.transaction(desk.admin) as tx:
+        explained: dict[str, Any] = dict(explain(desk.admin, tx, turn_id))
+    return explained["steps"][0]["causes"]
+
+
 def test_a_picture_is_shown_to_the_model_and_stays_in_history(desk: Desk, post: Post) -> None:
     post.whatsapp(PNG, "photo", "Is this wide?", "crack.png")
     desk.model.script = [says("Yes."), says("0.35 mm.")]
@@ -247,9 +255,10 @@ def test_a_file_that_its_reader_may_not_see_any_more_is_not_told_again(
     assert "log.md" not in later
     assert "not to be told of any more" in later
     ((miss,),) = desk.rows("SELECT miss ->> 'cause' FROM llm_calls ORDER BY at DESC LIMIT 1")
-    assert miss == "classification"
+    assert (miss, causes(desk)) == ("classification", ["classification"])
     post.say(visitor, session, "Still?")
     post.run()
     assert desk.rows("SELECT miss FROM llm_calls ORDER BY at DESC LIMIT 1") == [(None,)]
+    assert causes(desk) == []
     with desk.database.transaction(visitor) as tx:
         assert read.transcript(visitor, tx, session, 10)[0].attachments == []
