@@ -74,7 +74,7 @@ def test_the_model_reads_the_persona_the_history_and_the_moment(desk: Desk) -> N
     assert [message["role"] for message in request.messages] == ["user", "assistant", "user"]
     opening = canonical(request.messages[-1])
     assert "And since when?" in opening
-    assert "Time: Monday 2026-03-02" in opening
+    assert "Mon 2 Mar 2026" in opening
     assert "Priya" in opening
     offered = [tool["name"] for tool in request.tools]
     assert offered == [
