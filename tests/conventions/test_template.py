@@ -37,7 +37,10 @@ ALLOWED_PATTERNS = {
     "OutboundFunction": {TENANTS_KEYS},
     "ReceiverFunction": {TENANTS_KEYS, "${MediaBucket.Arn}/*"},
     "OrchestratorFunction": {
-        TENANTS_KEYS, "foundation-model/anthropic.*", ":inference-profile/*", "${MediaBucket.Arn}/*"
+        TENANTS_KEYS,
+        "foundation-model/anthropic.*",
+        ":inference-profile/*",
+        "${MediaBucket.Arn}/*",
     },
     "ToolDispatcherFunction": {TENANTS_KEYS},
     "HttpApiFunction": {"${FilesBucket.Arn}/*", "${MediaBucket.Arn}/*"},
