@@ -99,7 +99,8 @@ class Agent:
 @dataclass(frozen=True, slots=True)
 class Persona:
     """Everything about a binding that a turn needs, as it was at one moment. `user`: who talks to it, if it was asked
-    for and is there."""
+    for and is there. `record_mark`: of whoever wrote the tenant's records last, as it was read along; None where the
+    reading transaction has written itself."""
 
     tenant: Tenant
     binding: Binding
@@ -107,6 +108,7 @@ class Persona:
     team: Team
     agent: Agent
     user: User | None = None
+    record_mark: str | None = None
 
     @property
     def versions(self) -> JsonObject:

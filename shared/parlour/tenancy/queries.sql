@@ -44,8 +44,11 @@ RETURNING tenant_id, slug, display_name, status, settings, version, created_at, 
 
 -- name: persona
 -- A binding with its three tiers and its tenant, each as one JSON object; and the user who talks to it, if one is named.
+-- With them the mark of whoever wrote the tenant's records last, where it covers all that this transaction sees.
 SELECT to_jsonb(t) AS tenant, to_jsonb(b) AS binding, to_jsonb(h) AS human, to_jsonb(m) AS team, to_jsonb(a) AS agent,
-       to_jsonb(u) AS "user"
+       to_jsonb(u) AS "user",
+       CASE WHEN pg_current_xact_id_if_assigned() IS NULL
+            THEN COALESCE((SELECT latest::text FROM record_writes), '') END AS record_mark
   FROM bindings b
   JOIN tenants t USING (tenant_id)
   JOIN humans h ON h.tenant_id = b.tenant_id AND h.id = b.human_id

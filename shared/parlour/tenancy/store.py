@@ -37,6 +37,7 @@ class _PersonaRow:
     team: JsonObject
     agent: JsonObject
     user: JsonObject | None
+    record_mark: str | None
 
 
 def route(tx: Transaction, key: str) -> Route | None:
@@ -85,6 +86,7 @@ def persona(tx: Transaction, binding_id: UUID, user_id: UUID | None) -> Persona 
         team=_fit(Team, row.team),
         agent=_fit(Agent, row.agent),
         user=_fit(User, row.user) if row.user else None,
+        record_mark=row.record_mark,
     )
 
 

@@ -228,7 +228,7 @@ def _about(
     """The record that the session is about, as its user may see it now; without one nothing is read."""
     if lease.entity_id is None:
         return None
-    return focus(principal, tx, lease.entity_id, team_id=persona.team.id, cache=links, now=now)
+    return focus(principal, tx, lease.entity_id, team_id=persona.team.id, cache=links, mark=persona.record_mark, now=now)
 
 
 def _worth_sending(blocks: tuple[JsonObject, ...]) -> tuple[JsonObject, ...]:
