@@ -41,7 +41,7 @@ CREATE TABLE ledger_blobs (
 CALL isolate('ledger_blobs');
 
 -- One row a prompt. basis: what the turn's prompts were made of, with the first one; made: that prompt's own blocks
--- and candidates. Both name texts by hash.
+-- and candidates. Both are compressed JSON that names texts by hash.
 CREATE TABLE ledgers (
     tenant_id   uuid NOT NULL,
     turn_id     uuid NOT NULL,
@@ -50,8 +50,8 @@ CREATE TABLE ledgers (
     at          timestamptz NOT NULL,
     model       text NOT NULL,
     prompt_hash text NOT NULL,
-    basis       jsonb,
-    made        jsonb NOT NULL,
+    basis       bytea,
+    made        bytea NOT NULL,
     PRIMARY KEY (tenant_id, turn_id, step),
     FOREIGN KEY (tenant_id, turn_id) REFERENCES turns (tenant_id, id) ON DELETE CASCADE
 );

@@ -3,7 +3,8 @@
 -- the model counts; with its turns since the last cut that are over, oldest first, each with its messages and with what
 -- it called, whether a reply of it cites or a call of it names what is deleted or above the clearance by now, and which
 -- numbers of sources that its calls found mean nothing any more. With them the turns of the recap whose replies cite
--- such. No row where there is none of it.
+-- such. No row where there is none of it. Where the turns begin is asked in a query of its own: under row-level security
+-- COALESCE itself is no bound for an index.
 WITH kept AS (
     SELECT standing, briefing FROM session_prompts WHERE session_id = %(session_id)s
 ), over AS (
@@ -20,7 +21,7 @@ WITH kept AS (
              WHERE m.turn_id = t.id) AS messages
       FROM turns t
      WHERE t.session_id = %(session_id)s AND t.number < %(before)s
-       AND t.number >= COALESCE((SELECT (standing -> 'lead' ->> 'since')::int FROM kept), 0)
+       AND t.number >= (SELECT COALESCE((SELECT (standing -> 'lead' ->> 'since')::int FROM kept), 0))
      ORDER BY t.number DESC
      LIMIT %(most)s
 ), cited AS MATERIALIZED (
@@ -29,8 +30,8 @@ WITH kept AS (
       JOIN messages m ON m.turn_id = t.id AND m.direction = 'outbound'
       JOIN citations c ON c.message_id = m.id
      WHERE t.session_id = %(session_id)s AND t.number < %(before)s
-       AND t.number >= COALESCE((SELECT LEAST((standing -> 'lead' -> 'turns' ->> 0)::int,
-                                              (standing -> 'lead' ->> 'since')::int) FROM kept), 0)
+       AND t.number >= (SELECT COALESCE((SELECT LEAST((standing -> 'lead' -> 'turns' ->> 0)::int,
+                                                      (standing -> 'lead' ->> 'since')::int) FROM kept), 0))
 ), named AS MATERIALIZED (
     SELECT DISTINCT o.number, found[1] AS type, found[2] AS key
       FROM over o, regexp_matches(o.called::text, '([a-z][a-z0-9_]*)/([A-Za-z0-9][A-Za-z0-9_.~-]*)', 'g') found
@@ -64,7 +65,7 @@ WITH kept AS (
      WHERE NOT EXISTS (SELECT FROM sources s JOIN context_rows r ON r.id = s.row_id AND r.classification <= %(clearance)s
                         WHERE s.session_id = %(session_id)s AND s.number = found[1]::int)
      GROUP BY o.number
-), earlier AS (
+), earlier AS MATERIALIZED (
     SELECT (SELECT standing FROM kept) AS standing,
            (SELECT briefing FROM kept) AS briefing,
            (SELECT jsonb_agg(to_jsonb(over) || jsonb_build_object('is_closed', over.number IN (SELECT number FROM closed),
@@ -89,8 +90,8 @@ WITH requested AS (
      WHERE steps.completed_at IS NULL
 ), texts AS (
     INSERT INTO ledger_blobs (tenant_id, month, hash, words)
-    SELECT current_tenant(), %(month)s, one.hash, one.words
-      FROM unnest(%(hashes)s::text[], %(texts)s::text[]) AS one (hash, words)
+    SELECT current_tenant(), %(month)s, one.key, one.value
+      FROM jsonb_each_text(%(texts)s) one
     ON CONFLICT (tenant_id, month, hash) DO NOTHING
 ), stands AS (
     INSERT INTO session_prompts (tenant_id, session_id, standing, briefing, updated_at)

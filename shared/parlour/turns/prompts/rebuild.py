@@ -83,7 +83,7 @@ def _under(found: Recorded, asked: Asked, budget: int) -> JsonObject:
 
 def _assembled(found: Recorded, asked: Asked, budget: int) -> Assembled:
     """The prompt as it would have been under another total: every step before it is made again, too."""
-    basis = unshelved(Basis, asked.rows[0].basis or {}, found.kept)
+    basis = unshelved(Basis, asked.rows[0].basis or b"", found.kept)
     profile = replace(basis.profile, total=budget)
     try:
         begun = begin(basis.materials, basis.standing, profile, basis.begun.moment)

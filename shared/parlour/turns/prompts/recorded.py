@@ -127,7 +127,7 @@ def _read(
     asked: list[Asked] = []
     kept: dict[str, str] = {}
     for number, rows in enumerate(begun):
-        given = rows[0].basis or {}
+        given = rows[0].basis or b""
         basis = named(Basis, given)
         if basis.begun.moment.clearance > clearance:
             continue

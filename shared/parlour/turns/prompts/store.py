@@ -50,15 +50,16 @@ class Asking:
 
 @dataclass(frozen=True, slots=True)
 class LedgerRow:
-    """The record of one prompt. `basis` belongs to a turn's first, and to the first after it was begun anew."""
+    """The record of one prompt. `basis` belongs to a turn's first, and to the first after it was begun anew; it and `made`
+    are packed."""
 
     step: int
     month: date
     at: datetime
     model: str
     prompt_hash: str
-    basis: JsonObject | None
-    made: JsonObject
+    basis: bytes | None
+    made: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +130,7 @@ def keep_prompt(
         SQL["keep_prompt"],
         turn_id=asking.turn_id, session_id=asking.session_id, provider=asking.provider, asked=asking.model,
         requested_at=asking.at, step=row.step, month=row.month, at=row.at, model=row.model, prompt_hash=row.prompt_hash,
-        basis=row.basis, made=jsonb(row.made), hashes=sorted(blobs), texts=[blobs[one] for one in sorted(blobs)],
+        basis=row.basis, made=row.made, texts=jsonb(dict(sorted(blobs.items()))),
         standing=kept.standing, briefing=kept.briefing if anew else None, anew=anew, look_at=look_at,
     )  # fmt: skip
 
