@@ -50,8 +50,10 @@ class Asking:
 
 @dataclass(frozen=True, slots=True)
 class LedgerRow:
-    """The record of one prompt. `basis` belongs to a turn's first, and to the first after it was begun anew; it and `made`
-    are packed."""
+    """The record of one prompt; `basis` and `made` are packed.
+
+    basis  of a turn's first prompt, and of the first after it was begun anew.
+    """
 
     step: int
     month: date
@@ -121,7 +123,7 @@ def keep_prompt(
 ) -> None:  # fmt: skip
     """Store that a model is about to be asked: the step's request, the record of its prompt with the texts that it
     names, and what the next one stands on. Two turns that keep the same texts for the first time wait for each other:
-    always in the order of the hashes, so that neither waits for ever.
+    always in the order of the hashes, which is jsonb's own, so that neither waits for ever.
 
     anew     the briefing is another one than before.
     look_at  when somebody is to look for what has been kept long enough, if nobody is to yet.
