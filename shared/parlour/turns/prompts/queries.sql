@@ -24,44 +24,20 @@ WITH kept AS (
        AND t.number >= (SELECT COALESCE((SELECT (standing -> 'lead' ->> 'since')::int FROM kept), 0))
      ORDER BY t.number DESC
      LIMIT %(most)s
-), cited AS MATERIALIZED (
-    SELECT t.number, c.row_id, c.document_id, c.file_id, c.entity_id
+), judged AS MATERIALIZED (
+    -- Those that history tells, and those that its recap does.
+    SELECT array_agg(t.id) AS ids
       FROM turns t
-      JOIN messages m ON m.turn_id = t.id AND m.direction = 'outbound'
-      JOIN citations c ON c.message_id = m.id
      WHERE t.session_id = %(session_id)s AND t.number < %(before)s
-       AND t.number >= (SELECT COALESCE((SELECT LEAST((standing -> 'lead' -> 'turns' ->> 0)::int,
-                                                      (standing -> 'lead' ->> 'since')::int) FROM kept), 0))
-), named AS MATERIALIZED (
-    SELECT DISTINCT o.number, found[1] AS type, found[2] AS key
-      FROM over o, regexp_matches(o.called::text, '([a-z][a-z0-9_]*)/([A-Za-z0-9][A-Za-z0-9_.~-]*)', 'g') found
+       AND t.number >= COALESCE((SELECT LEAST((standing -> 'lead' -> 'turns' ->> 0)::int,
+                                              (standing -> 'lead' ->> 'since')::int) FROM kept), %(before)s - %(most)s)
 ), closed AS MATERIALIZED (
-    SELECT c.number
-      FROM cited c
-      LEFT JOIN context_rows r ON r.id = c.row_id
-      LEFT JOIN documents d ON d.id = c.document_id
-      LEFT JOIN files f ON f.id = c.file_id
-      LEFT JOIN entities e ON e.id = c.entity_id
-     WHERE CASE WHEN r.id IS NOT NULL THEN r.classification > %(clearance)s OR d.deleted_at IS NOT NULL
-                WHEN c.document_id IS NOT NULL THEN COALESCE(d.deleted_at IS NOT NULL OR d.classification > %(clearance)s, true)
-                WHEN c.file_id IS NOT NULL THEN COALESCE(f.object_key = '' OR f.classification > %(clearance)s, true)
-                ELSE COALESCE(e.deleted_at IS NOT NULL OR e.classification > %(clearance)s, true) END
-     UNION
-    SELECT n.number
-      FROM named n
-      JOIN over o ON o.number = n.number
-      JOIN entity_types t ON t.key = n.type
-      JOIN entities e ON e.type_id = t.id AND e.key = n.key
-     WHERE e.classification > %(clearance)s OR e.deleted_at IS NOT NULL AND o.called::text NOT LIKE '%%deleted%%'
-     UNION
-    SELECT n.number
-      FROM named n
-      JOIN over o ON o.number = n.number
-      JOIN documents d ON n.type = 'document' AND d.key = n.key
-     WHERE d.classification > %(clearance)s OR d.deleted_at IS NOT NULL AND o.called::text NOT LIKE '%%deleted%%'
+    SELECT DISTINCT t.number
+      FROM judged j, drawn_from(j.ids) source, turns t
+     WHERE (source.level > %(clearance)s OR source.is_gone) AND t.id = source.turn_id
 ), dead AS (
     SELECT o.number, jsonb_agg(DISTINCT found[1]::int) AS numbers
-      FROM over o, regexp_matches(o.called::text, '\[(\d{1,4})\] ', 'g') found
+      FROM over o, regexp_matches(o.called::text, '\[(\d{1,9})\] ', 'g') found
      WHERE NOT EXISTS (SELECT FROM sources s JOIN context_rows r ON r.id = s.row_id AND r.classification <= %(clearance)s
                         WHERE s.session_id = %(session_id)s AND s.number = found[1]::int)
      GROUP BY o.number
@@ -130,34 +106,24 @@ SELECT l.step, l.month, l.at, l.model, l.prompt_hash, l.basis, l.made
 
 -- name: fates
 -- What became of sources that prompts told of: the level that each is of by now, and whether it is deleted. Of replies,
--- also by the numbers of their turns, the most closed of what they cite. What is not in the answer is not there, or was
+-- also by the numbers of their turns, the most closed of what they were drawn from. What is not in the answer is not there, or was
 -- never of a level of its own.
-WITH cited AS (
-    SELECT 'messages' AS place, m.id::text AS id, c.row_id, c.document_id, c.file_id, c.entity_id
+WITH replied AS (
+    SELECT 'messages' AS place, m.id::text AS id, m.turn_id
       FROM messages m
-      JOIN citations c ON c.message_id = m.id
-     WHERE m.id = ANY(%(messages)s::uuid[])
+     WHERE m.id = ANY(%(messages)s::uuid[]) AND m.direction = 'outbound'
      UNION ALL
-    SELECT 'turns', t.number::text, c.row_id, c.document_id, c.file_id, c.entity_id
+    SELECT 'turns', t.number::text, t.id
       FROM turns t
-      JOIN messages m ON m.turn_id = t.id AND m.direction = 'outbound'
-      JOIN citations c ON c.message_id = m.id
      WHERE t.session_id = %(session_id)s AND t.number = ANY(%(turns)s::int[])
 ), handled AS (
     SELECT handle, split_part(handle, '/', 1) AS type, substr(handle, strpos(handle, '/') + 1) AS key
       FROM unnest(%(handles)s::text[]) AS one (handle)
 )
-SELECT c.place AS table, c.id, max(COALESCE(r.classification, d.classification, f.classification, e.classification, 0)) AS level,
-       bool_or(CASE WHEN r.id IS NOT NULL THEN d.deleted_at IS NOT NULL
-                    WHEN c.document_id IS NOT NULL THEN d.id IS NULL OR d.deleted_at IS NOT NULL
-                    WHEN c.file_id IS NOT NULL THEN COALESCE(f.object_key, '') = ''
-                    ELSE e.id IS NULL OR e.deleted_at IS NOT NULL END) AS is_gone
-  FROM cited c
-  LEFT JOIN context_rows r ON r.id = c.row_id
-  LEFT JOIN documents d ON d.id = c.document_id
-  LEFT JOIN files f ON f.id = c.file_id
-  LEFT JOIN entities e ON e.id = c.entity_id
- GROUP BY c.place, c.id
+SELECT r.place AS table, r.id, max(source.level) AS level, bool_or(source.is_gone) AS is_gone
+  FROM (SELECT array_agg(turn_id) AS ids FROM replied) asked, drawn_from(asked.ids) source, replied r
+ WHERE r.turn_id = source.turn_id
+ GROUP BY r.place, r.id
  UNION ALL
 SELECT 'entities', e.id::text, e.classification, e.deleted_at IS NOT NULL
   FROM entities e WHERE e.id = ANY(%(entities)s::uuid[])
