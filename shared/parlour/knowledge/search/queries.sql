@@ -147,7 +147,8 @@ SELECT r.id AS row_id, r.document_id, e.id AS entity_id, r.kind, r.title, r.cont
 -- The messages that a conversation's next turn may lean on, best first: of this session from before a turn and, where
 -- others are wanted, of the user's other ones with the same binding. Every row is looked at, in the few bytes that the
 -- index has of it; the best of them are compared word for word and by their whole vectors. A score is between 0 and 1:
--- how much nearer in meaning than the farthest that was compared, and how telling the words are that it shares.
+-- how much nearer in meaning than the farthest that was compared, and how telling the words are that it shares. A reply
+-- that was drawn from what is deleted or above the clearance by now is not among them.
 WITH lexemes AS MATERIALIZED (
     -- Each lexeme quoted for tsquery. Of a very long question the longest words: they are the rarest.
     SELECT lexeme, ('''' || replace(replace(lexeme, '\', '\\'), '''', '''''') || '''')::tsquery AS query
@@ -205,12 +206,27 @@ WITH lexemes AS MATERIALIZED (
 ), best AS (
     SELECT id, elsewhere, score, row_number() OVER (PARTITION BY elsewhere ORDER BY score DESC, id) AS place
       FROM scored WHERE score > 0
+), likely AS MATERIALIZED (
+    -- More than are wanted, for some may be replies that are not to be told of any more.
+    SELECT b.id, b.elsewhere, b.score, m.turn_id AS replied
+      FROM best b
+      JOIN context_rows r ON r.id = b.id
+      LEFT JOIN messages m ON m.id = r.message_id AND m.direction = 'outbound'
+     WHERE b.place <= 3 * %(most)s
+), closed AS MATERIALIZED (
+    SELECT source.turn_id
+      FROM (SELECT array_agg(DISTINCT replied) AS turns FROM likely) said, drawn_from(said.turns) source
+     WHERE source.level > %(clearance)s OR source.is_gone
+), told AS (
+    SELECT id, elsewhere, score, row_number() OVER (PARTITION BY elsewhere ORDER BY score DESC, id) AS place
+      FROM likely l
+     WHERE NOT EXISTS (SELECT FROM closed c WHERE c.turn_id = l.replied)
 )
 SELECT r.id AS row_id, NULL::uuid AS document_id, NULL::uuid AS entity_id, r.kind, r.title, r.content, r.metadata,
-       b.score::float8 AS score, r.session_id, r.message_id, r.classification, r.created_at, b.elsewhere
-  FROM best b
-  JOIN context_rows r ON r.id = b.id
- WHERE b.place <= %(most)s
+       t.score::float8 AS score, r.session_id, r.message_id, r.classification, r.created_at, t.elsewhere
+  FROM told t
+  JOIN context_rows r ON r.id = t.id
+ WHERE t.place <= %(most)s
  ORDER BY score DESC, r.id;
 
 -- name: number_rows

@@ -25,7 +25,7 @@ _ABSENT_IS_GONE = frozenset({"entities", "documents", "files", "handles", "sourc
 """Where a source that is not there was deleted; rows are written anew, and most replies cite nothing."""
 
 _KNOWN = frozenset({*_ABSENT_IS_GONE, "context_rows", "messages"})
-_NUMBER = re.compile(r'\\?"document\\?":\s*(\d{1,4})|\[(\d{1,4})\] ')
+_NUMBER = re.compile(r'\\?"document\\?":\s*(\d{1,9})|\[(\d{1,9})\] ')
 _HANDLE = re.compile(r"[a-z][a-z0-9_]*/[A-Za-z0-9][A-Za-z0-9_.~-]*")
 _OF_CALLS = frozenset({Layer.HISTORY, Layer.CALLS})
 

@@ -1,8 +1,8 @@
 -- name: earlier
 -- What the session's next prompt stands on: what was kept of its prompts and, before the first, what was learned of how
 -- the model counts; with its turns since the last cut that are over, oldest first, each with its messages and with what
--- it called, whether a reply of it cites or a call of it names what is deleted or above the clearance by now, and which
--- numbers of sources that its calls found mean nothing any more. With them the turns of the recap whose replies cite
+-- it called, whether its replies were drawn from what is deleted or above the clearance by now, and which numbers of
+-- sources that its calls found mean nothing any more. With them the turns of the recap whose replies were drawn from
 -- such. No row where there is none of it. Where the turns begin is asked in a query of its own: under row-level security
 -- COALESCE itself is no bound for an index.
 WITH kept AS (
@@ -29,8 +29,9 @@ WITH kept AS (
     SELECT array_agg(t.id) AS ids
       FROM turns t
      WHERE t.session_id = %(session_id)s AND t.number < %(before)s
-       AND t.number >= COALESCE((SELECT LEAST((standing -> 'lead' -> 'turns' ->> 0)::int,
-                                              (standing -> 'lead' ->> 'since')::int) FROM kept), %(before)s - %(most)s)
+       AND t.number >= (SELECT COALESCE((SELECT LEAST((standing -> 'lead' -> 'turns' ->> 0)::int,
+                                                      (standing -> 'lead' ->> 'since')::int) FROM kept),
+                                        %(before)s - %(most)s))
 ), closed AS MATERIALIZED (
     SELECT DISTINCT t.number
       FROM judged j, drawn_from(j.ids) source, turns t
