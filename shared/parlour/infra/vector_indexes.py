@@ -22,9 +22,6 @@ _CARE = 128
 """How many neighbours are looked at for the sixteen that a vector is linked to (pgvector's ef_construction; 64 unless
 told). With 64 a million vectors in a thousand clusters are found to 92 percent, however long one searches."""
 
-_LOCK = 7_276_911_351
-"""Any constant will do; it keeps two migrators from making the same index at once."""
-
 
 def index_name(space: str) -> str:
     """What the index over a space is called."""
@@ -36,14 +33,8 @@ def build(owner: psycopg.Connection[Any], spaces: Mapping[str, int]) -> list[str
 
     `owner` is a connection of the owning role with no transaction open. An index whose making broke off is made anew.
     """
-    was = owner.autocommit
-    owner.autocommit = True  # CONCURRENTLY is not allowed inside a transaction
-    try:
-        owner.execute("SELECT pg_advisory_lock(%s)", (_LOCK,))
+    with row_indexes.alone(owner):
         return [space for space, dimensions in spaces.items() if _build(owner, space, dimensions)]
-    finally:
-        owner.execute("SELECT pg_advisory_unlock(%s)", (_LOCK,))
-        owner.autocommit = was
 
 
 def _build(owner: psycopg.Connection[Any], space: str, dimensions: int) -> bool:
