@@ -1,5 +1,8 @@
 """The part of the working day in which people send things along with their messages."""
 
+import pytest
+
+from parlour.infra.errors import AccessRefused
 from parlour.turns.attaching import Named
 from tests.desk import Desk, says
 from tests.integration.knowledge.file_desk import FileDesk
@@ -7,8 +10,12 @@ from tests.post import PNG, Post
 
 
 def sent_along(desk: Desk) -> None:
-    """A picture over WhatsApp; on the web another, a text that has no room, and a file that is there already."""
+    """Two pictures over WhatsApp, one of which comes late; on the web another, a text that has no room, and a file that is there already."""
     post, files = Post(desk), FileDesk(desk.database, desk.admin, desk.clock)
+    post.bucket.refuses = True
+    with pytest.raises(AccessRefused):
+        post.whatsapp(PNG, "day-late", "", "late.png")
+    post.bucket.refuses = False
     post.whatsapp(PNG, "day-picture", "Is this wide?", "crack.png")
     desk.model.script = [says("Wider than the others.")]
     post.run()

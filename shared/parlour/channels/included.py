@@ -1,6 +1,7 @@
 """What of a file that came with a message a model can be given: an image, a text's words, or its name alone. Pure."""
 
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Literal
 
 from parlour.channels.sniff import kind_of
@@ -13,6 +14,13 @@ LARGEST_IMAGE = 5 * 1024 * 1024 // 4 * 3
 
 LONGEST_TEXT = 100_000
 """Characters, some 25,000 tokens: longer than any prompt has room for."""
+
+PATIENCE = timedelta(minutes=2)
+"""How long after a message came its file is tried for, when only the provider or the store is in the way."""
+
+AWAITED = PATIENCE + timedelta(seconds=30)
+"""How long after a message came its answer waits for the file: a last try may take half a minute. The sweep wakes its
+session later than that."""
 
 IMAGES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 TEXT = "text/plain"

@@ -18,7 +18,7 @@ from uuid import UUID
 import httpx2
 
 from parlour.channels import store
-from parlour.channels.included import LARGEST_BYTES, Included, included, not_fetched, plain_name
+from parlour.channels.included import LARGEST_BYTES, PATIENCE, Included, included, not_fetched, plain_name
 from parlour.channels.sniff import kind_of
 from parlour.channels.store import Attachment
 from parlour.channels.whatsapp_cloud_api import VERSION, is_not_admitted
@@ -33,9 +33,6 @@ from parlour.principal import Principal
 
 FETCH_SECONDS = 15.0
 """For the whole of one file, redirects and Meta's two questions included."""
-
-PATIENCE = timedelta(minutes=2)
-"""How long after a message came its file is tried for, when only the provider or the store is in the way."""
 
 LONGEST_PUT_OFF = timedelta(hours=24)
 """How long after a message came its file is tried for, when the provider refuses the tenant's token. Meta keeps files
@@ -82,7 +79,8 @@ class MediaKeeper:
 
         Nothing is done for a message without a file, or whose file was seen to already. Raises a RetryError while
         trying again may help; once the message is older than PATIENCE that is written down as the reason, too.
-        AccessRefused is for longer, and says after how long: whoever calls has that message wait by itself.
+        AccessRefused is for longer, and says after how long: whoever calls has that message wait by itself. That is
+        written down, too, so that nobody's answer waits for it.
         """
         found = database.run(principal, lambda tx: store.attachment(tx, message_id))
         if found is None or not (found.media.get("url") or found.media.get("id")):
@@ -91,7 +89,11 @@ class MediaKeeper:
             return "stored" in found.media
         if seconds_left() < FETCH_SECONDS:
             raise ProviderUnavailable("there is no time left to fetch a file")
-        outcome, file = self._outcome(principal, found, now)
+        try:
+            outcome, file = self._outcome(principal, found, now)
+        except AccessRefused:
+            database.run(principal, lambda tx: store.put_media_off(tx, message_id))
+            raise
         name = plain_name(str(found.media.get("name") or ""), str(found.media.get("kind") or "file"))
         database.run(principal, lambda tx: store.note_media(tx, message_id, outcome, file, name, now))
         log.info("media_seen_to", tenant_id=principal.tenant_id, message_id=message_id, outcome=_told(outcome))

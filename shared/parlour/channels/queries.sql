@@ -276,6 +276,12 @@ SELECT m.id AS message_id, m.media, m.received_at, split_part(m.provider_message
   LEFT JOIN secrets s ON s.tenant_id = m.tenant_id AND s.name = b.channels -> m.channel ->> 'api_key'
  WHERE m.id = %(message_id)s AND m.media IS NOT NULL;
 
+-- name: put_media_off
+-- A message's file cannot be had for longer than its answer would wait.
+UPDATE messages
+   SET media = media || '{"put_off": true}'
+ WHERE id = %(message_id)s AND media IS NOT NULL AND NOT media ?| ARRAY['stored', 'refused', 'put_off'];
+
 -- name: note_media
 -- Where a message's file is kept, or why it is not, and what of it models are given. What was noted first stays.
 WITH noted AS (

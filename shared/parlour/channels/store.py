@@ -252,6 +252,11 @@ def attachment(tx: Transaction, message_id: UUID) -> Attachment | None:
     return tx.first(SQL["attachment"], Attachment, message_id=message_id)
 
 
+def put_media_off(tx: Transaction, message_id: UUID) -> None:
+    """Note that the file of a message comes late, if it comes: its answer does not wait for it."""
+    tx.run(SQL["put_media_off"], message_id=message_id)
+
+
 def note_media(
     tx: Transaction, message_id: UUID, outcome: JsonObject, file: Included, name: str, now: datetime
 ) -> None:  # fmt: skip

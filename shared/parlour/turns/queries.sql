@@ -49,25 +49,30 @@ UPDATE turns
  WHERE id = %(turn_id)s AND state = 'open' AND attempted_by = %(holder)s;
 
 -- name: open_turn
--- A new turn if there is something to answer; its moment and configuration versions are frozen here.
-INSERT INTO turns (tenant_id, id, session_id, binding_id, number, attempts, attempted_by, frozen_at, config)
-SELECT current_tenant(), %(turn_id)s, s.id, s.binding_id,
-       1 + (SELECT COALESCE(max(t.number), 0) FROM turns t WHERE t.session_id = s.id), 1, %(holder)s, %(now)s,
-       jsonb_build_object('binding', b.version, 'human', h.version, 'team', m.version, 'agent', a.version)
-  FROM sessions s
-  JOIN bindings b ON b.id = s.binding_id
-  JOIN humans h ON h.id = b.human_id
-  JOIN teams m ON m.id = b.team_id
-  JOIN agents a ON a.id = b.agent_id
- WHERE s.id = %(session_id)s
-   AND EXISTS (SELECT FROM messages i WHERE i.session_id = s.id AND i.state = 'unanswered')
-RETURNING id, number, attempts, frozen_at, true AS is_new;
-
--- name: freeze_inputs
--- Every unanswered message of the session becomes an input of this turn.
-UPDATE messages
-   SET state = 'taken', turn_id = %(turn_id)s
- WHERE session_id = %(session_id)s AND state = 'unanswered';
+-- A new turn over what is to be answered, if anything is; its messages, moment and configuration versions are frozen
+-- here. A message whose file is still being fetched is left to the wake that follows the file, unless it came before
+-- `awaited_since`.
+WITH ready AS (
+    SELECT id FROM messages
+     WHERE session_id = %(session_id)s AND state = 'unanswered'
+       AND (media IS NULL OR media ?| ARRAY['stored', 'refused', 'put_off'] OR received_at < %(awaited_since)s
+            OR COALESCE(media ->> 'url', '') = '' AND COALESCE(media ->> 'id', '') = '')
+), opened AS (
+    INSERT INTO turns (tenant_id, id, session_id, binding_id, number, attempts, attempted_by, frozen_at, config)
+    SELECT current_tenant(), %(turn_id)s, s.id, s.binding_id,
+           1 + (SELECT COALESCE(max(t.number), 0) FROM turns t WHERE t.session_id = s.id), 1, %(holder)s, %(now)s,
+           jsonb_build_object('binding', b.version, 'human', h.version, 'team', m.version, 'agent', a.version)
+      FROM sessions s
+      JOIN bindings b ON b.id = s.binding_id
+      JOIN humans h ON h.id = b.human_id
+      JOIN teams m ON m.id = b.team_id
+      JOIN agents a ON a.id = b.agent_id
+     WHERE s.id = %(session_id)s AND EXISTS (SELECT FROM ready)
+    RETURNING id, number, attempts, frozen_at
+), frozen AS (
+    UPDATE messages SET state = 'taken', turn_id = opened.id FROM opened WHERE messages.id IN (SELECT id FROM ready)
+)
+SELECT id, number, attempts, frozen_at, true AS is_new FROM opened;
 
 -- name: inputs
 -- The turn's frozen messages in order of arrival, with the address that a reply on their channel goes to, and with what
@@ -221,8 +226,8 @@ ON CONFLICT DO NOTHING;
 -- name: finish_turn
 -- The turn is over: its inputs are answered, or parked when it failed, and the session is let go; `called` is how its
 -- tool calls enter history, `standing` what the session's next prompt stands on (null where no model was asked).
--- Nobody has to look after the session any more, unless more was written in the meantime. What was said gets its rows
--- and vectors later.
+-- Nobody has to look after the session any more, unless more was written in the meantime, or a file is still to come.
+-- What was said gets its rows and vectors later.
 WITH stands AS (
     UPDATE session_prompts
        SET standing = %(standing)s::jsonb, updated_at = %(now)s

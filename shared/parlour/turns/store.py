@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
+from parlour.channels.included import AWAITED
 from parlour.infra.jsonable import Json, JsonObject
 from parlour.infra.postgres import Transaction, jsonb
 from parlour.infra.queries import Queries
@@ -66,15 +67,15 @@ def release_lease(tx: Transaction, lease: Lease) -> None:
 
 
 def begin_turn(tx: Transaction, lease: Lease, turn_id: UUID, now: datetime) -> OpenTurn | None:
-    """The session's open turn, or a new one over what is unanswered; None when there is nothing to answer."""
+    """The session's open turn, or a new one over what is unanswered; None when there is nothing to answer.
+
+    What came with a file that is still being fetched is answered once the file was seen to, or `AWAITED` after it came.
+    """
     turn = tx.first(SQL["resume_turn"], OpenTurn, session_id=lease.id, holder=lease.holder)
-    if turn is None:
-        turn = tx.first(
-            SQL["open_turn"], OpenTurn, session_id=lease.id, turn_id=turn_id, holder=lease.holder, now=now
-        )  # fmt: skip
-        if turn is not None:
-            tx.run(SQL["freeze_inputs"], session_id=lease.id, turn_id=turn_id)
-    return turn
+    return turn or tx.first(
+        SQL["open_turn"], OpenTurn,
+        session_id=lease.id, turn_id=turn_id, holder=lease.holder, now=now, awaited_since=now - AWAITED,
+    )  # fmt: skip
 
 
 def refund_attempt(tx: Transaction, lease: Lease, turn_id: UUID) -> None:

@@ -1,14 +1,15 @@
 """What came with a message is in the prompt of the turn that answers it, and in history as it was then."""
 
 import base64
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
 import pytest
 
 from parlour.channels.envelope import Envelope, Media
-from parlour.channels.included import LARGEST_IMAGE, LONGEST_TEXT
-from parlour.infra.errors import Conflict, InvalidRequest, NotFound, ProviderRejected, ProviderUnavailable
+from parlour.channels.included import AWAITED, LARGEST_IMAGE, LONGEST_TEXT
+from parlour.infra.errors import AccessRefused, Conflict, InvalidRequest, NotFound, ProviderRejected, ProviderUnavailable
 from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import canonical
 from parlour.principal import Principal
@@ -34,6 +35,18 @@ def visitor(desk: Desk) -> Principal:
 def last_turn(desk: Desk) -> UUID:
     ((turn_id,),) = desk.rows("SELECT id FROM turns ORDER BY frozen_at DESC LIMIT 1")
     return UUID(str(turn_id))
+
+
+def on_its_way(desk: Desk, caption: str = "") -> UUID:
+    """A message with a picture that nobody has fetched yet."""
+    desk.write(caption, "photo", kind="media", media=Media("image", "https://filemanager.gupshup.io/1"))
+    ((message_id,),) = desk.rows("SELECT id FROM messages WHERE provider_message_id = 'gupshup:photo'")
+    return UUID(str(message_id))
+
+
+def still_due(desk: Desk) -> bool:
+    """Whether the sweep will look at the session."""
+    return desk.rows("SELECT count(*) FROM work_due WHERE kind = 'session'") != [(0,)]
 
 
 def causes(desk: Desk) -> object:
@@ -145,13 +158,55 @@ def test_a_message_wakes_its_session_when_its_file_was_seen_to(desk: Desk) -> No
     assert len(desk.wakes()) == 1
 
 
-def test_a_turn_that_begins_before_the_file_is_there_says_so_and_the_next_one_has_it(desk: Desk, post: Post) -> None:
-    desk.write("", "photo", kind="media", media=Media("image", "https://filemanager.gupshup.io/1"))
+@pytest.mark.parametrize("caption", ["", "This one."])
+def test_a_picture_that_is_still_being_fetched_is_answered_once_it_is_there(
+    desk: Desk, post: Post, caption: str
+) -> None:  # fmt: skip
+    desk.write("What is this?", "m1")
+    desk.clock.now += timedelta(seconds=1)
+    photo = on_its_way(desk, caption)
+    desk.model.script = [says("Which one?"), says("A crack.")]
+    assert "cannot be opened" not in texts(post.run())
+    assert desk.rows("SELECT state FROM messages WHERE kind = 'media'") == [("unanswered",)]
+    assert still_due(desk), "should the receiver die now, the sweep has the picture answered"
+    post.run()
+    assert len(desk.model.requests) == 1, "a wake that comes before the file opens no turn"
+
+    desk.clock.now += timedelta(seconds=14)
+    post.keep(photo, PNG)
+    opening = blocks(post.run()[-1])
+    assert opening[0]["type"] == "image"
+    assert desk.rows("SELECT DISTINCT state FROM messages WHERE direction = 'inbound'") == [("answered",)]
+    assert not still_due(desk)
+    desk.write("And how wide?", "m3")
+    desk.model.script = [says("0.35 mm.")]
+    post.run()
+    assert desk.rows("SELECT miss FROM llm_calls ORDER BY at DESC LIMIT 1") == [(None,)]
+
+
+def test_a_picture_that_is_there_before_the_turn_begins_is_in_it(desk: Desk, post: Post) -> None:
+    desk.write("What is this?", "m1")
+    post.keep(on_its_way(desk), PNG)
+    desk.model.script = [says("A crack.")]
+    assert {str(one["type"]) for one in blocks(post.run()[-1])} == {"text", "image"}
+    post.run()
+    assert len(desk.model.requests) == 1
+
+
+@pytest.mark.parametrize("why", ["it takes too long", "it waits for a key"])
+def test_a_turn_waits_so_long_for_a_file_and_the_next_one_has_it(desk: Desk, post: Post, why: str) -> None:
+    photo = on_its_way(desk)
     desk.write("What do you see?", "m2")
+    if why == "it takes too long":
+        desk.clock.now += AWAITED + timedelta(seconds=1)
+    else:
+        post.bucket.refuses = True
+        with pytest.raises(AccessRefused):
+            post.keep(photo, PNG)
+        post.bucket.refuses = False
     desk.model.script = [says("Nothing yet."), says("A crack.")]
     assert "cannot be opened here" in texts(post.run())
-    ((message_id,),) = desk.rows("SELECT id FROM messages WHERE kind = 'media'")
-    post.keep(UUID(str(message_id)), PNG)
+    post.keep(photo, PNG)
     desk.write("And now?", "m3")
     assert blocks(post.run()[0])[0]["type"] == "image"
 

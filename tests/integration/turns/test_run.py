@@ -230,7 +230,7 @@ def test_a_paused_tenant_gives_a_polite_line_without_a_model(desk: Desk) -> None
     ids=["long", "empty", "blank", "media"],
 )
 def test_what_the_model_cannot_read_is_answered_politely(desk: Desk, text: str, kind: str, expected: str) -> None:
-    media = Media("image", "https://example.org/i.jpg", "image/jpeg", "i.jpg", "") if kind == "media" else None
+    media = Media("location", "") if kind == "media" else None
     desk.write(text, kind=kind, media=media)
     desk.run()
     (reply,) = replies(desk)
