@@ -41,7 +41,7 @@ def build_orchestrator() -> Work[JsonObject]:
         new_id=uuid7,
         sleep=time.sleep,
         jitter=random.SystemRandom().uniform,
-        pictures=Pictures(functools.cache(lambda: clients.uploads(settings.media_bucket))),
+        pictures=Pictures(functools.cache(lambda: clients.objects(settings.media_bucket))),
     )
 
     def orchestrator(body: JsonObject, seconds_left: SecondsLeft) -> None:

@@ -3,17 +3,20 @@
 A prompt and its record name a picture by key and SHA-256 (`{"type": "object", "key", "sha256", "media_type"}`). Just
 before a provider is asked that becomes `{"type": "base64", "media_type", "data"}`, the form of Anthropic's API, which
 Bedrock's InvokeModelWithResponseStream takes as it is. What is not there any more, or is not what was sent, is said in
-words: the same prompt gets the same bytes as long as the picture is kept.
+words: the same prompt gets the same bytes as long as the picture is kept. So is what cannot be had in a moment: nobody
+goes without an answer for a picture's sake.
 """
 
 import base64
 import hashlib
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Protocol
 
-from parlour.infra.errors import AccessRefused
+from parlour.infra import log
+from parlour.infra.errors import AccessRefused, ObjectsUnavailable
 from parlour.infra.jsonable import Json, JsonObject
 from parlour.models.request import ModelRequest, blocks_of
 
@@ -24,6 +27,10 @@ _KEPT = 32 * 1024 * 1024
 """Bytes that are remembered, so that the steps of a turn fetch a picture once."""
 
 _GONE = "[A picture stood here that cannot be opened any more.]"
+
+
+class _Away(Exception):
+    """The shelf cannot be asked now."""
 
 
 class Shelf(Protocol):
@@ -47,21 +54,28 @@ class Pictures:
         self._kept: OrderedDict[str, bytes] = OrderedDict()
 
     def resolved(self, request: ModelRequest) -> ModelRequest:
-        """The request with the bytes of its pictures. ObjectsUnavailable when the store does not answer."""
+        """The request with the bytes of its pictures, the newest first while they fit; words stand for all others. A
+        store that does not answer is asked no more for this request."""
         named = [source for message in request.messages for source in map(_named, blocks_of(message)) if source]
         if not named:
             return request
         found, left = dict[str, bytes](), MOST_BYTES
-        for source in reversed(named):
-            key, digest = str(source["key"]), str(source["sha256"])
-            data = found.get(digest) or (self._fetched(key, digest, left) if left > 0 else None)
-            if data is not None and digest not in found:
+        with suppress(_Away):
+            for digest, key in _newest_first(named).items():
+                data = self._fetched(key, digest, left)
+                if data is None:
+                    continue
+                if len(data) > left:
+                    break
                 found[digest], left = data, left - len(data)
         return _replaced(request, lambda source: _shown(source, found.get(str(source["sha256"]))))
 
     def _fetched(self, key: str, digest: str, most: int) -> bytes | None:
+        """A picture's bytes, or more of them than `most`; None when it is gone or another one by now."""
         data = self._kept.get(digest) or self._read(key, most)
-        if data is None or len(data) > most or hashlib.sha256(data).hexdigest() != digest:
+        if data is None or len(data) > most:
+            return data
+        if hashlib.sha256(data).hexdigest() != digest:
             return None
         self._kept[digest] = data
         self._kept.move_to_end(digest)
@@ -70,11 +84,13 @@ class Pictures:
         return data
 
     def _read(self, key: str, most: int) -> bytes | None:
-        """A store that refuses us is somebody's to mend, who is told by the alarm; nobody waits for it here."""
+        """A store that refuses us, or does not answer, is somebody's to mend, who is told by the alarm."""
         try:
             return self._shelf().get(key, most)
-        except AccessRefused:
-            return None
+        except (AccessRefused, ObjectsUnavailable) as problem:
+            log.warning("pictures_unavailable", code=problem.code)
+            log.count("PictureUnavailable")
+            raise _Away from problem
 
 
 def without(request: ModelRequest) -> ModelRequest:
@@ -85,6 +101,11 @@ def without(request: ModelRequest) -> ModelRequest:
 def has_any(request: ModelRequest) -> bool:
     """Whether the request shows a picture."""
     return any(block.get("type") == "image" for message in request.messages for block in blocks_of(message))
+
+
+def _newest_first(named: Sequence[JsonObject]) -> dict[str, str]:
+    """Where each picture is, by its SHA-256."""
+    return {str(source["sha256"]): str(source["key"]) for source in reversed(named)}
 
 
 def _named(block: JsonObject) -> JsonObject | None:

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from parlour.context.assemble import Assembled
 from parlour.infra import log
-from parlour.infra.errors import ProviderRejected, SpendRefused
+from parlour.infra.errors import ProviderRejected, ProviderUnavailable, SpendRefused
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.models import fallback, pictures, prices, route, spend
@@ -90,8 +90,8 @@ class _Asking:
         self.prompting.sent(self.number, self.assembled)
 
     def stream(self, choices: list[Choice]) -> Completed:
-        """The model's answer, its text streamed to the feed. A prompt that is refused with its pictures is sent again
-        without them: a broken one must not end the conversation that it stands in."""
+        """The model's answer, its text streamed to the feed. A prompt that any model refused with its pictures is sent
+        again without them, if none answered: a broken one must not end the conversation that it stands in."""
         prompt = self.assembled.prompt
         request = ModelRequest(choices[0].model, LONGEST_ANSWER, prompt.tools, prompt.system, prompt.messages)
         if not pictures.has_any(request):
@@ -100,7 +100,9 @@ class _Asking:
             shown = self.running.services.pictures.resolved(request)
         try:
             return self._ask(choices, shown)
-        except ProviderRejected:
+        except (ProviderRejected, ProviderUnavailable):
+            if not any(one.outcome == "rejected" for one in self.attempts):
+                raise
             log.warning("pictures_left_out", turn_id=self.running.turn.id, step=self.number)
             return self._ask(choices, pictures.without(shown))
 

@@ -9,7 +9,14 @@ import pytest
 
 from parlour.channels.envelope import Envelope, Media
 from parlour.channels.included import AWAITED, LARGEST_IMAGE, LONGEST_TEXT
-from parlour.infra.errors import AccessRefused, Conflict, InvalidRequest, NotFound, ProviderRejected, ProviderUnavailable
+from parlour.infra.errors import (
+    AccessRefused,
+    Conflict,
+    InvalidRequest,
+    NotFound,
+    ProviderRejected,
+    ProviderUnavailable,
+)
 from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import canonical
 from parlour.principal import Principal
@@ -211,10 +218,16 @@ def test_a_turn_waits_so_long_for_a_file_and_the_next_one_has_it(desk: Desk, pos
     assert blocks(post.run()[0])[0]["type"] == "image"
 
 
-def test_a_prompt_that_is_refused_with_its_picture_is_answered_without_it(desk: Desk, post: Post) -> None:
+@pytest.mark.parametrize(
+    "standby",
+    [(ProviderRejected("could not process image"),), (ProviderUnavailable("busy"), ProviderUnavailable("busy"))],
+    ids=["refuses it too", "is busy"],
+)
+def test_a_prompt_that_is_refused_with_its_picture_is_answered_without_it(
+    desk: Desk, post: Post, standby: tuple[Exception, ...]
+) -> None:
     post.whatsapp(PNG, "photo", "Is this wide?")
-    refused = ProviderRejected("could not process image")
-    desk.model.script = [refused, refused, says("I cannot see it.")]  # the agent's model and the one that stands by
+    desk.model.script = [ProviderRejected("could not process image"), *standby, says("I cannot see it.")]
     assert "cannot be opened any more" in texts(post.run())
     assert desk.rows("SELECT body FROM messages WHERE direction = 'outbound'") == [("I cannot see it.",)]
 

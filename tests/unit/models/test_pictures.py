@@ -4,7 +4,9 @@ import base64
 import hashlib
 from collections.abc import Mapping
 
-from parlour.infra.errors import AccessRefused
+import pytest
+
+from parlour.infra.errors import AccessRefused, ObjectsUnavailable, RetryError
 from parlour.infra.jsonable import Json, JsonObject
 from parlour.models import pictures
 from parlour.models.pictures import MOST_BYTES, Pictures
@@ -17,13 +19,13 @@ PNG = b"\x89PNG\r\n\x1a\n" + bytes(8)
 class Shelf:
     """Keeps bytes by key and counts who asks."""
 
-    def __init__(self, kept: Mapping[str, bytes], refuses: bool = False) -> None:
-        self.kept, self.asked, self.refuses = kept, 0, refuses
+    def __init__(self, kept: Mapping[str, bytes], problem: type[RetryError] | None = None) -> None:
+        self.kept, self.asked, self.problem = kept, 0, problem
 
     def get(self, key: str, most_bytes: int, /) -> bytes | None:
         self.asked += 1
-        if self.refuses:
-            raise AccessRefused
+        if self.problem:
+            raise self.problem
         return self.kept[key][: most_bytes + 1] if key in self.kept else None
 
 
@@ -60,9 +62,15 @@ def test_a_picture_that_is_gone_or_another_one_by_now_is_said_in_words() -> None
         assert "cannot be opened" in str(block["text"])
 
 
-def test_a_store_that_refuses_us_does_not_keep_anybody_from_an_answer() -> None:
-    (block,) = shown(Pictures(lambda: Shelf({"k": PNG}, refuses=True)).resolved(asked(named("k"))))
-    assert block["type"] == "text"
+@pytest.mark.parametrize("problem", [AccessRefused, ObjectsUnavailable])
+def test_a_store_that_does_not_give_them_keeps_nobody_from_an_answer_and_is_asked_once(
+    problem: type[RetryError], capsys: pytest.CaptureFixture[str]
+) -> None:
+    shelf = Shelf({}, problem)
+    given = asked(named("k"), named("l", PNG + b"l"))
+    assert [block["type"] for block in shown(Pictures(lambda: shelf).resolved(given))] == ["text", "text"]
+    assert shelf.asked == 1
+    assert "PictureUnavailable" in capsys.readouterr().out
 
 
 def test_a_picture_is_fetched_once_for_all_steps() -> None:
@@ -85,6 +93,15 @@ def test_of_more_pictures_than_a_request_may_hold_the_newest_are_shown() -> None
     shelf = Shelf({str(number): data for number, data in enumerate(large)})
     blocks = shown(Pictures(lambda: shelf).resolved(asked(*(named(str(n), data) for n, data in enumerate(large)))))
     assert [block["type"] for block in blocks] == ["text", "image", "image"]
+
+
+def test_nothing_older_is_shown_than_the_first_that_does_not_fit() -> None:
+    """What stands in words would otherwise come and go with the sizes of what is newer."""
+    sizes = (1, MOST_BYTES // 3, MOST_BYTES // 3, MOST_BYTES // 3, MOST_BYTES // 3)
+    large = [bytes([number]) * size for number, size in enumerate(sizes)]
+    shelf = Shelf({str(number): data for number, data in enumerate(large)})
+    blocks = shown(Pictures(lambda: shelf).resolved(asked(*(named(str(n), data) for n, data in enumerate(large)))))
+    assert [block["type"] for block in blocks] == ["text", "text", "image", "image", "image"]
 
 
 def test_a_refused_request_goes_without_its_pictures() -> None:
