@@ -124,7 +124,7 @@ class Transaction:
     def first[R](self, query: Query, record: type[R], /, **parameters: object) -> R | None:
         """The first row as `record`, or None."""
         with self._connection.cursor(row_factory=class_row(record)) as cursor:
-            return cursor.execute(*self._prepare(query, parameters)).fetchone()
+            return cursor.execute(*self._prepare(query, parameters), prepare=_prepared(query)).fetchone()
 
     def one[R](self, query: Query, record: type[R], /, **parameters: object) -> R:
         """The only row as `record`; a missing row is a bug of ours and raises LookupError."""
@@ -136,16 +136,16 @@ class Transaction:
     def all[R](self, query: Query, record: type[R], /, **parameters: object) -> list[R]:
         """Every row as `record`."""
         with self._connection.cursor(row_factory=class_row(record)) as cursor:
-            return cursor.execute(*self._prepare(query, parameters)).fetchall()
+            return cursor.execute(*self._prepare(query, parameters), prepare=_prepared(query)).fetchall()
 
     def value(self, query: Query, /, **parameters: object) -> Any:
         """The first column of the first row, or None."""
-        row = self._connection.execute(*self._prepare(query, parameters)).fetchone()
+        row = self._connection.execute(*self._prepare(query, parameters), prepare=_prepared(query)).fetchone()
         return None if row is None else row[0]
 
     def run(self, query: Query, /, **parameters: object) -> int:
         """Execute and say how many rows were touched."""
-        return self._connection.execute(*self._prepare(query, parameters)).rowcount
+        return self._connection.execute(*self._prepare(query, parameters), prepare=_prepared(query)).rowcount
 
     def run_many(self, query: Query, rows: Sequence[Mapping[str, object]], /) -> None:
         """Execute once per row in one round trip (psycopg pipelines it)."""
@@ -321,6 +321,11 @@ def _is_gone(error: psycopg.Error, connection: Connection) -> bool:
     prepared may be of a schema that was migrated since, or unknown to the server behind a proxy."""
     lost = isinstance(error, psycopg.OperationalError | psycopg.errors.ReadOnlySqlTransaction)
     return lost or isinstance(error, _UNPREPARED) or connection.broken or connection.closed
+
+
+def _prepared(query: Query) -> bool | None:
+    """What psycopg is told: never, or when it has run often enough."""
+    return False if query.anew else None
 
 
 def _adapt(parameters: Mapping[str, object]) -> dict[str, object]:

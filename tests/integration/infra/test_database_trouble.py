@@ -239,6 +239,16 @@ class TestPreparing:
         assert "ROLLBACK" in messages()
         assert not [word for word in ("DEALLOCATE", "DISCARD", "PREPARE ") if word in messages()]
 
+    def test_what_is_to_be_planned_anew_is_never_prepared(self, database: Database) -> None:
+        anew = Query("test.anew", "Planned anew.", "SELECT 1 AS statement", anew=True)
+        with database.transaction(None) as tx:
+            for _ in range(10):
+                tx.value(anew)
+                tx.run(anew)
+                tx.all(anew, Text)
+                tx.first(anew, Text)
+            assert tx.value(PREPARED) == 0
+
     def test_hundreds_are_prepared_and_none_is_given_up(self, database: Database, tmp_path: Path) -> None:
         with sent(database, tmp_path / "sent") as messages, database.transaction(None) as tx:
             for number in 3 * [*range(150)]:

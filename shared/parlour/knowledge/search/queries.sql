@@ -1,4 +1,5 @@
 -- name: search
+-- plan: anew
 -- The rows that answer a question best, by meaning and by words, merged by reciprocal rank. There is a list of rows for
 -- the question with the turn before it and one for the question alone; in a conversation two more, in which a turn is
 -- judged with the ones around it. Elsewhere the lists of words count less than those of meaning. A word counts by how few of the rows that match at all have it; whoever speaks in
@@ -144,6 +145,7 @@ SELECT r.id AS row_id, r.document_id, e.id AS entity_id, r.kind, r.title, r.cont
  ORDER BY score DESC, r.id;
 
 -- name: recall
+-- plan: anew
 -- The messages that a conversation's next turn may lean on, best first: of this session from before a turn and, where
 -- others are wanted, of the user's other ones with the same binding. Every row is looked at, in the few bytes that the
 -- index has of it; the best of them are compared word for word and by their whole vectors. A score is between 0 and 1:
@@ -189,7 +191,7 @@ WITH lexemes AS MATERIALIZED (
       LEFT JOIN embeddings v ON v.row_id = r.id AND v.model = %(space)s
 ), shared AS MATERIALIZED (
     SELECT c.id, l.lexeme FROM compared c JOIN lexemes l ON c.lexemes @@ l.query
-), telling AS (
+), telling AS MATERIALIZED (
     SELECT lexeme, ln(1 + (n.rows - count(*) + 0.5) / (count(*) + 0.5)) AS weight
       FROM shared, (SELECT count(*) AS rows FROM compared) n
      GROUP BY lexeme, n.rows
