@@ -7,12 +7,13 @@ is told by its bytes. A file of the tenant's is sent along by its words, as they
 
 import hashlib
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
 from parlour.channels.included import LARGEST_BYTES, LARGEST_IMAGE, LONGEST_TEXT, included, plain_name
-from parlour.infra.errors import Conflict, InvalidRequest, NotFound
+from parlour.infra.errors import AccessRefused, Conflict, InvalidRequest, NotFound, ObjectsUnavailable
 from parlour.infra.ids import NewId
 from parlour.infra.objects import Form, Uploads
 from parlour.infra.postgres import Database, Transaction
@@ -27,6 +28,9 @@ MOST = 5
 
 MOST_WAITING = 20
 """Uploads of a session that no message came with: whoever talks at a public door fills no bucket."""
+
+GIVEN_UP_AFTER = 4 * FORM_LASTS
+"""An upload that no message came with by then is taken away."""
 
 _BYTES = "application/octet-stream"
 _NO_SESSION = "there is no such session of yours; open one with POST /v1/sessions"
@@ -64,10 +68,12 @@ def start(
     now: datetime, upload_id: UUID,
 ) -> Started:  # fmt: skip
     """Say what will be uploaded in one's own session. NotFound when it is somebody else's, InvalidRequest for what is
-    empty or larger than `LARGEST_BYTES`, Conflict when too many wait already."""
+    empty or larger than `LARGEST_BYTES`, Conflict when too many wait already. With it goes what was never sent, here
+    or elsewhere, so that a bucket holds little of that for long."""
     own_session(principal, tx, session_id)
     if not 0 < size_bytes <= LARGEST_BYTES:
         raise InvalidRequest(f"size_bytes: 1 byte to {LARGEST_BYTES // 1024 // 1024} MB can be sent with a message")
+    _clear(tx, media, now)
     key = f"tenant/{principal.tenant_id}/media/{session_id}/{upload_id}"
     plain = plain_name(name)
     is_started = store.start_upload(
@@ -78,6 +84,7 @@ def start(
         size_bytes=size_bytes,
         object_key=key,
         most=MOST_WAITING,
+        given_up=now - GIVEN_UP_AFTER,
         now=now,
     )
     if not is_started:
@@ -131,6 +138,14 @@ def own_session(principal: Principal, tx: Transaction, session_id: UUID) -> OwnS
     if session is None:
         raise NotFound(_NO_SESSION)
     return session
+
+
+def _clear(tx: Transaction, media: Uploads, now: datetime) -> None:
+    """Take uploads away that were given up, their bytes first: where the store does not do it, somebody tries later."""
+    if left := store.abandoned_uploads(tx, now - GIVEN_UP_AFTER, MOST_WAITING):
+        with suppress(AccessRefused, ObjectsUnavailable):
+            media.delete([one.object_key for one in left])
+            store.drop_uploads(tx, [one.id for one in left])
 
 
 def _upload(found: _Found, upload_id: UUID | None) -> Upload:

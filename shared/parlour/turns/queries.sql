@@ -185,11 +185,25 @@ SELECT s.id, s.binding_id, s.channel, b.team_id
 
 -- name: start_upload
 -- Something is about to be uploaded in a session, to be sent along with a message of it; nothing is touched where as many
--- as may wait do already.
+-- as may wait do already. What no message came with since `given_up` waits no more.
 INSERT INTO attachments (tenant_id, id, session_id, kind, name, size_bytes, object_key, created_at)
 SELECT current_tenant(), %(id)s, %(session_id)s, 'coming', %(name)s, %(size_bytes)s, %(object_key)s, %(now)s
- WHERE (SELECT count(*) FROM attachments w WHERE w.session_id = %(session_id)s AND w.kind = 'coming') < %(most)s
+ WHERE (SELECT count(*) FROM attachments w WHERE w.session_id = %(session_id)s AND w.kind = 'coming' AND w.created_at > %(given_up)s) < %(most)s
 ON CONFLICT (tenant_id, id) DO UPDATE SET name = EXCLUDED.name;
+
+-- name: abandoned_uploads
+-- Uploads of any session that no message came with in time, a bounded number, oldest first; held until the transaction
+-- ends.
+SELECT id, name, object_key, false AS is_sent
+  FROM attachments
+ WHERE kind = 'coming' AND created_at <= %(given_up)s
+ ORDER BY created_at
+ LIMIT %(most)s
+   FOR UPDATE SKIP LOCKED;
+
+-- name: drop_uploads
+-- Uploads that no message came with, whose bytes are gone.
+DELETE FROM attachments WHERE id = ANY(%(ids)s) AND kind = 'coming';
 
 -- name: uploads_of
 -- Uploads of a session by their ids.

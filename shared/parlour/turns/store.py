@@ -155,11 +155,22 @@ def touch_session(tx: Transaction, session_id: UUID, now: datetime) -> None:
 
 def start_upload(
     tx: Transaction, session_id: UUID, *, upload_id: UUID, name: str, size_bytes: int, object_key: str, most: int,
-    now: datetime,
+    given_up: datetime, now: datetime,
 ) -> bool:  # fmt: skip
-    """Write down that something is about to be uploaded in the session; False when `most` wait for a message."""
+    """Write down that something is about to be uploaded in the session; False when `most` wait for a message that were
+    begun since `given_up`."""
     values = {"id": upload_id, "session_id": session_id, "name": name, "size_bytes": size_bytes, "now": now}
-    return tx.run(SQL["start_upload"], object_key=object_key, most=most, **values) > 0
+    return tx.run(SQL["start_upload"], object_key=object_key, most=most, given_up=given_up, **values) > 0
+
+
+def abandoned_uploads(tx: Transaction, given_up: datetime, most: int) -> list[Upload]:
+    """Uploads of the tenant's that were begun before `given_up` and that no message came with."""
+    return tx.all(SQL["abandoned_uploads"], Upload, given_up=given_up, most=most)
+
+
+def drop_uploads(tx: Transaction, ids: Sequence[UUID]) -> None:
+    """Forget uploads that no message came with."""
+    tx.run(SQL["drop_uploads"], ids=list(ids))
 
 
 def uploads_of(tx: Transaction, session_id: UUID, ids: Sequence[UUID]) -> list[Upload]:

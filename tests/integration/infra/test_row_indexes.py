@@ -48,11 +48,15 @@ def test_of_two_migrators_one_makes_them_and_the_other_waits(
         assert owner.execute(_VALID, (names,)).fetchone() == (len(names),)
 
 
-def test_a_connection_that_is_lost_meanwhile_is_told_by_its_own_error(cluster: Cluster, database_name: str) -> None:
-    with (
-        connect(cluster.parameters(database_name, OWNER)) as owner,
-        pytest.raises(ZeroDivisionError),
-        row_indexes.alone(owner),
-    ):
-        owner.close()
-        raise ZeroDivisionError
+def test_a_connection_that_is_lost_meanwhile_is_told_by_its_own_error(
+    cluster: Cluster, database_name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
+    with connect(cluster.parameters(database_name, OWNER)) as owner:
+
+        def lose(*_: object) -> bool:
+            owner.close()
+            raise ZeroDivisionError
+
+        monkeypatch.setattr(row_indexes, "make", lose)
+        with pytest.raises(ZeroDivisionError):
+            row_indexes.build(owner)

@@ -21,7 +21,7 @@ from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import canonical
 from parlour.principal import Principal
 from parlour.turns import attaching, read, receive
-from parlour.turns.attaching import MOST_WAITING, Named
+from parlour.turns.attaching import GIVEN_UP_AFTER, MOST_WAITING, Named
 from parlour.turns.prompts.explain import explain
 from parlour.turns.prompts.rebuild import rebuild
 from tests.desk import PHONE, Desk, says
@@ -282,6 +282,23 @@ def test_so_many_uploads_wait_for_a_message_and_no_more(desk: Desk, post: Post, 
         post.upload(visitor, session, PNG, "a.png")
     post.say(visitor, session, "One of them", first)
     post.upload(visitor, session, PNG, "a.png")
+
+
+def test_uploads_that_nothing_came_of_are_taken_away_and_keep_nobody_from_sending(
+    desk: Desk, post: Post, visitor: Principal
+) -> None:
+    session, other = desk.session_of(visitor), desk.visit()
+    for _ in range(MOST_WAITING):
+        post.upload(visitor, session, PNG, "a.png")
+    desk.clock.now += GIVEN_UP_AFTER
+    post.bucket.away = True
+    sent = post.upload(visitor, session, PNG, "b.png")
+    assert len(post.bucket.kept) == MOST_WAITING + 1, "the store is away; that keeps nobody from sending"
+    post.bucket.away = False
+    post.say(visitor, session, "This one", sent)
+    post.upload(other, desk.session_of(other), PNG, "c.png")
+    assert desk.rows("SELECT name FROM attachments ORDER BY name") == [("b.png",), ("c.png",)]
+    assert len(post.bucket.kept) == 2
 
 
 def test_a_file_goes_along_by_its_words_as_they_are_then(desk: Desk, post: Post, visitor: Principal) -> None:

@@ -8,6 +8,8 @@ import { post } from "./upload.js";
 
 const MOST = 5;
 const LARGEST = 16 * 1024 * 1024; // bytes, as the API takes them
+const FORM = 14 * 60_000; // milliseconds; a form is good for a quarter of an hour
+const KEPT = 55 * 60_000; // an upload that no message names is taken away after an hour
 const ACCEPT = "image/jpeg,image/png,image/gif,image/webp,.txt,.md,.csv,.json,text/plain";
 
 export class Attaching {
@@ -60,12 +62,16 @@ export function alongside(attachments) {
   return attachments?.length ? h("span", { class: "alongside" }, ...attachments.map(along)) : null;
 }
 
-/** Upload what is not there yet in this session; how the message names it. */
+/** Upload what is not there yet in this session; how the message names it. What was begun is gone on with. */
 export async function uploaded(pieces, session) {
-  for (const one of pieces.filter(({ session: where }) => where !== session.session_id)) {
-    const started = await call("POST", `v1/sessions/${session.session_id}/attachments`, { body: { name: one.name, size_bytes: one.size_bytes }, token: session.token });
-    await post(started.upload, one.file).catch((error) => { throw new Problem(0, "upload", `${one.name}: ${error.message}`); });
-    Object.assign(one, { id: started.id, session: session.session_id });
+  for (const one of pieces) {
+    if (one.session !== session.session_id || Date.now() - one.at > (one.there ? KEPT : FORM)) {
+      const started = await call("POST", `v1/sessions/${session.session_id}/attachments`, { body: { name: one.name, size_bytes: one.size_bytes }, token: session.token });
+      Object.assign(one, { id: started.id, form: started.upload, session: session.session_id, at: Date.now(), there: false });
+    }
+    if (one.there) continue;
+    await post(one.form, one.file).catch((error) => { throw new Problem(0, "upload", `${one.name}: ${error.message}`); });
+    one.there = true;
   }
   return pieces.map(({ id }) => ({ upload: id }));
 }

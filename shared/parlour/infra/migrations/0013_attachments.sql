@@ -29,6 +29,7 @@ CREATE TABLE attachments (
 CALL isolate('attachments');
 CREATE INDEX attachments_session ON attachments (tenant_id, session_id);
 CREATE INDEX attachments_message ON attachments (tenant_id, message_id) WHERE message_id IS NOT NULL;
+CREATE INDEX attachments_coming ON attachments (tenant_id, created_at) WHERE kind = 'coming';
 CREATE INDEX attachments_file ON attachments (tenant_id, file_id) WHERE file_id IS NOT NULL;
 
 -- What the replies of some turns were drawn from: what they cite, the files that were sent with their turns' messages,
