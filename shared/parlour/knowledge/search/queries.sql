@@ -145,7 +145,6 @@ SELECT r.id AS row_id, r.document_id, e.id AS entity_id, r.kind, r.title, r.cont
  ORDER BY score DESC, r.id;
 
 -- name: recall
--- plan: anew
 -- The messages that a conversation's next turn may lean on, best first: of this session from before a turn and, where
 -- others are wanted, of the user's other ones with the same binding. Every row is looked at, in the few bytes that the
 -- index has of it; the best of them are compared word for word and by their whole vectors. A score is between 0 and 1:
