@@ -132,7 +132,7 @@ def fill(materials: Materials, standing: Standing, profile: Profile, moment: Mom
     filling = _Filling(
         meter, profile, purse, [_clean(one) for one in shown if not causes or one.lot is not Lot.DELTAS],
         "\n".join(one.text for one in about if one.lot is Lot.PULSE), _verbatim(materials, plan),
-        [*(hidden if causes else ()), *unseen, *anew, *opening.entries(meter, materials)],
+        [*(hidden if causes else ()), *unseen, *anew, *opening.entries(meter, materials, fixed[0])],
     )  # fmt: skip
     pinned = _pinned(filling, materials, standing, moment, plan, causes, about)
     message = _message(filling, materials)
@@ -225,7 +225,7 @@ def _message(filling: _Filling, materials: Materials) -> Segment:
         if fits:
             filling.purse.take(Layer.MESSAGE, block.tokens)
         blocks.append(block if fits else history.refused(filling.meter, item))
-        filling.entries.append(Entry(item, block.tokens, _why_not(item, fits=fits)))
+        filling.entries.append(Entry(history.recorded(item), block.tokens, _why_not(item, fits=fits)))
     blocks += opening.spoken(filling.meter, materials)
     return Segment(Layer.MESSAGE, "turn" if materials.floating else "append_only", "opening", tuple(blocks))
 
@@ -239,7 +239,7 @@ def _why_not(item: Item, *, fits: bool) -> Reason | None:
 
 def _spend(filling: _Filling, materials: Materials, plan: Plan) -> tuple[Told, int]:
     """Give every lot its room, in the profile's order; what nobody wanted goes to what is recalled."""
-    told, calls = Told(plan.lead, ()), 0
+    told, calls = Told(plan.lead), 0
     for lot in filling.profile.fill:
         cap = filling.profile.share(lot.layer).cap
         if lot is Lot.CALLS and materials.tools:
@@ -248,7 +248,7 @@ def _spend(filling: _Filling, materials: Materials, plan: Plan) -> tuple[Told, i
         elif lot is Lot.HISTORY:
             room = filling.purse.offer(Layer.HISTORY, cap)
             told = history.tell(filling.meter, plan.lead, materials.past, room, materials.words)
-            filling.purse.take(Layer.HISTORY, history.size(filling.meter, told.turns))
+            filling.purse.take(Layer.HISTORY, told.tokens)
         elif lot in _IN_TAIL:
             filling.pick(lot, cap)
     filling.purse.release()
@@ -287,7 +287,7 @@ def _items(turn: PastTurn) -> list[Item]:
         Item(Lot.HISTORY, canonical(one), Source("turns", turn.id, place)) for place, one in enumerate(turn.called)
     ]
     return [
-        *(replace(one, lot=Lot.HISTORY, text=foreign(one.text)) for one in turn.attached),
+        *(replace(history.recorded(one), lot=Lot.HISTORY) for one in turn.attached),
         *(Item(Lot.HISTORY, foreign(one.text), one.source) for one in turn.asked),
         *called,
         *(Item(Lot.HISTORY, foreign(one.text), one.source) for one in turn.replied),

@@ -45,7 +45,7 @@ _ABOUT = 0.25
 _TELLING_FROM = 6
 """Letters from which on a word tells what is talked about; the words that every talk has are shorter, figures aside."""
 
-_YOU = "- you: "
+_YOU, _SENT, _A_FILE = "- you: ", "- user sent ", "a file"
 _SILENT = "(nothing that can be read)"
 
 WITHDRAWN = "(withdrawn: its source was closed)"
@@ -106,38 +106,45 @@ class Lead:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """History as it is sent: what leads it, the turns that are verbatim, and those that were cut just now."""
+    """History as it is sent: what leads it, the turns that are verbatim, their blocks, and those that were just cut."""
 
     lead: Lead
-    turns: tuple[PastTurn, ...]
+    turns: tuple[PastTurn, ...] = ()
+    blocks: tuple[Block, ...] = ()
     cut: tuple[PastTurn, ...] = ()
+
+    @property
+    def tokens(self) -> int:
+        """What the turns that are verbatim take."""
+        return sum(block.tokens for block in self.blocks)
 
 
 def tell(meter: Meter, lead: Lead, turns: Sequence[PastTurn], room: int, now: Sequence[Message] = ()) -> Told:
     """What of the turns since the lead is told verbatim in `room` tokens, cutting where the rules say so; `now` is what
     the user says in this turn."""
     kept = tuple(turn for turn in turns if turn.number >= lead.since)
-    if sum(turn.messages for turn in kept) <= MOST_MESSAGES and size(meter, kept) <= room:
-        return Told(lead, kept)
+    whole = Told(lead, kept, _said(meter, kept))
+    if sum(turn.messages for turn in kept) <= MOST_MESSAGES and whole.tokens <= room:
+        return whole
     stays = _newest(meter, kept, room)
     cut = kept[: len(kept) - len(stays)]
     if not cut:
-        return Told(lead, kept)
+        return whole
     since = stays[0].number if stays else kept[-1].number + 1
-    return Told(_led(meter, lead, since, cut, [*_texts(stays), *(one.text for one in now)]), stays, cut)
+    led = _led(meter, lead, since, cut, [*_texts(stays), *(one.text for one in now)])
+    return Told(led, stays, _said(meter, stays), cut)
 
 
 def segments(meter: Meter, told: Told) -> tuple[Segment, ...]:
     """Layers 3 and 4; the first only where something was cut."""
-    blocks = tuple(block for turn in told.turns for block in _blocks(meter, turn))
-    history = Segment(Layer.HISTORY, "append_only", "messages", blocks)
+    history = Segment(Layer.HISTORY, "append_only", "messages", told.blocks)
     lead = _lead_block(meter, told.lead)
     return (Segment(Layer.SUMMARY, "until_cut", "messages", lead), history) if lead else (history,)
 
 
 def size(meter: Meter, turns: Sequence[PastTurn]) -> int:
     """The tokens of turns as they are sent."""
-    return sum(block.tokens for turn in turns for block in _blocks(meter, turn))
+    return sum(block.tokens for block in _said(meter, turns))
 
 
 def lead_size(meter: Meter, lead: Lead) -> int:
@@ -158,14 +165,23 @@ def attachment(meter: Meter, item: Item) -> Block:
         return refused(meter, item)
     if item.is_json:
         return Block((item.text,), whole(meter, {"type": "image"}, "user").tokens, "user", is_json=True)
-    return words(meter, *tagged("file", f"{foreign(item.title)}\n", foreign(item.text)), role="user")
+    return words(meter, *tagged("file", foreign(item.title), "\n", foreign(item.text)), role="user")
 
 
 def refused(meter: Meter, item: Item) -> Block:
     """What stands in the place of an attachment that is not told, now and later: its shorter form, where it has one;
     else that it is too large."""
-    said = item.shorter[0] if item.shorter else f"[The user also sent {item.title!r}, too large to read here.]"
-    return words(meter, foreign(said), role="user")
+    return words(meter, _refusal(item), role="user")
+
+
+def recorded(item: Item) -> Item:
+    """An attachment by the very pieces that may stand for it, so that a record can withhold them with its source."""
+    text = item.text if item.is_json else foreign(item.text)
+    return replace(item, text=text, title=foreign(item.title), shorter=(_refusal(item),))
+
+
+def _refusal(item: Item) -> str:
+    return foreign(item.shorter[0] if item.shorter else f"[The user also sent {item.title!r}, too large to read here.]")
 
 
 def withheld(turns: Sequence[PastTurn]) -> set[str]:
@@ -181,10 +197,19 @@ def is_told_otherwise(turns: Sequence[PastTurn], before: Collection[str]) -> boo
 
 
 def without(lead: Lead, closed: Collection[int]) -> Lead:
-    """The lead without what was replied in the closed turns."""
+    """The lead without what was replied in the closed turns, and without the names of what was sent with them."""
     pairs = zip(lead.recap, lead.turns, strict=True)
-    told = tuple(_YOU + WITHDRAWN if of in closed and line.startswith(_YOU) else line for line, of in pairs)
-    return replace(lead, recap=told)
+    return replace(lead, recap=tuple(_without(line) if of in closed else line for line, of in pairs))
+
+
+def _without(line: str) -> str:
+    if line.startswith(_SENT):
+        return _SENT + _A_FILE
+    return _YOU + WITHDRAWN if line.startswith(_YOU) else line
+
+
+def _said(meter: Meter, turns: Sequence[PastTurn]) -> tuple[Block, ...]:
+    return tuple(block for turn in turns for block in _blocks(meter, turn))
 
 
 def _newest(meter: Meter, turns: Sequence[PastTurn], room: int) -> tuple[PastTurn, ...]:
@@ -211,7 +236,7 @@ def _led(meter: Meter, lead: Lead, since: int, cut: Sequence[PastTurn], talk: Se
 
 
 def _recapped(turn: PastTurn) -> list[str]:
-    sent = [f"- user sent {' '.join(one.title.split()) or 'a file'}" for one in turn.attached]
+    sent = [f"{_SENT}{' '.join(one.title.split()) or _A_FILE}" for one in turn.attached]
     asked = [f"- user: {recap.line(one.text)}" for one in turn.asked if one.text.strip()]
     return [*sent, *asked, *(f"{_YOU}{recap.line(one.text)}" for one in turn.replied if one.text.strip())]
 

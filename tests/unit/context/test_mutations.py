@@ -49,8 +49,8 @@ MUTATIONS = {
         "layer heartbeat is kept in history",
     ),
     "a history that tells how many turns it has": Mutation(
-        "history.py", "for turn in told.turns for block in _blocks(meter, turn))",
-        "for turn in told.turns for block in (*_blocks(meter, turn), words(meter, str(len(told.turns)), role='user')))",
+        "history.py", "for turn in turns for block in _blocks(meter, turn))",
+        "for turn in turns for block in (*_blocks(meter, turn), words(meter, str(len(turns)), role='user')))",
         "layer history changed",
     ),
     "the third mark after the tail": Mutation(
