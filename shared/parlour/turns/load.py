@@ -7,7 +7,7 @@ from datetime import datetime
 from uuid import UUID
 
 from parlour.context import budget, heartbeat, tiers
-from parlour.context.assemble import begin
+from parlour.context.assemble import Begun, begin
 from parlour.context.calls import Round
 from parlour.context.history import Message, PastTurn
 from parlour.context.materials import Materials, Moment
@@ -123,8 +123,15 @@ class _Reading:
             self.turn.frozen_at, self.principal.clearance, self.model, self._versions(),
             reclassified=is_gone or is_closed,
         )  # fmt: skip
-        materials = self._materials(standing, moment, past, changed)
-        return Prompting(materials, self._profile(), moment, standing, writes=self._writes())
+        materials, profile = self._materials(standing, past, changed), self._profile()
+        prompting = Prompting(materials, profile, moment, standing, writes=self._writes())
+        once_recalled = _once_recalled(profile)
+        begun = _begun(materials, standing, once_recalled, moment)
+        if begun is None or begun.causes:
+            prompting.materials = self._with_further(materials)
+        elif once_recalled == profile:
+            prompting.begun = begun
+        return prompting
 
     def _earlier(self) -> tuple[Standing, list[PastTurn], bool]:
         return earlier(self.tx, self.lease.id, self.turn.number, self.model, self.principal.clearance)
@@ -133,11 +140,9 @@ class _Reading:
         """Whether something that the turn's prompts tell of was deleted or closed to their reader since."""
         return self._earlier()[2] or briefed.since(self.principal, self.tx, standing.pinned)[1]
 
-    def _materials(
-        self, standing: Standing, moment: Moment, past: Sequence[PastTurn], changed: Sequence[Item]
-    ) -> Materials:
+    def _materials(self, standing: Standing, past: Sequence[PastTurn], changed: Sequence[Item]) -> Materials:
         persona, user = self.persona, self.persona.user
-        materials = Materials(
+        return Materials(
             turn=self.turn.number,
             tools=tuple(tool.to_model() for tool in self.tools),
             tiers=_tiers(persona, self.tools),
@@ -151,14 +156,15 @@ class _Reading:
                 Message(text, Source("messages", str(one.id))) for one in self.inputs if (text := polite.as_read(one))
             ],
             about=self.about.linked.handle if self.about else "",
+            briefing=briefed.candidates(self.about, self.tools),
             past=past,
             tail=changed,
             attachments=self._attachments(),
         )  # fmt: skip
-        materials = replace(materials, briefing=briefed.candidates(self.about, self.tools))
-        if not _is_due(materials, standing, moment, self._profile()):
-            return materials
-        further = briefed.further(self.principal, self.tx, self.about, persona, self.tools)
+
+    def _with_further(self, materials: Materials) -> Materials:
+        """With what stands further around, for a briefing that may be rendered anew: it stays pinned for long."""
+        further = briefed.further(self.principal, self.tx, self.about, self.persona, self.tools)
         return replace(materials, briefing=[*materials.briefing, *further])
 
     def _attachments(self) -> tuple[Item, ...]:
@@ -185,15 +191,14 @@ def _model(persona: Persona, providers: Collection[str]) -> str:
     return ""
 
 
-def _is_due(materials: Materials, standing: Standing, moment: Moment, profile: budget.Profile) -> bool:
-    """Whether the briefing may be rendered anew: whether it would be if the budget were spent now. It stays pinned for
-    long, so one that is must not lack what stands further around."""
+def _begun(materials: Materials, standing: Standing, profile: budget.Profile, moment: Moment) -> Begun | None:
+    """The turn as it begins with what is known so far; None where it cannot, or has no briefing yet."""
     if standing.pinned is None:
-        return True
+        return None
     try:
-        return bool(begin(materials, standing, _once_recalled(profile), moment).causes)
+        return begin(materials, standing, profile, moment)
     except PromptOverflow:
-        return True
+        return None
 
 
 def _once_recalled(profile: budget.Profile) -> budget.Profile:
@@ -228,7 +233,9 @@ def _about(
     """The record that the session is about, as its user may see it now; without one nothing is read."""
     if lease.entity_id is None:
         return None
-    return focus(principal, tx, lease.entity_id, team_id=persona.team.id, cache=links, mark=persona.record_mark, now=now)
+    return focus(
+        principal, tx, lease.entity_id, team_id=persona.team.id, cache=links, mark=persona.record_mark, now=now
+    )
 
 
 def _worth_sending(blocks: tuple[JsonObject, ...]) -> tuple[JsonObject, ...]:

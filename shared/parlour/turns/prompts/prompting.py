@@ -12,7 +12,7 @@ from parlour.context.history import PastTurn
 from parlour.context.ledger import Entry, Forgotten
 from parlour.context.materials import Materials, Moment
 from parlour.context.pins import Pinned
-from parlour.context.segment import Layer, Lot
+from parlour.context.segment import Item, Layer, Lot
 from parlour.context.standing import Standing
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
@@ -29,10 +29,10 @@ _EVERYBODYS = 3
 
 @dataclass(slots=True)
 class Prompting:
-    """What a turn's prompts are made of, and what they have in common once the first was made.
+    """What a turn's prompts are made of, and what they have in common once that was decided.
 
     standing  the session's as the turn began.
-    begun     None until the first prompt is made.
+    begun     None where it was not decided yet; it is with the first prompt.
     writes    tools that change something: history keeps what they changed.
     rounds    the turn's calls so far, and `steps` its prompts.
     recorded  the first was sent, and what they have in common is kept with its record.
@@ -63,6 +63,12 @@ class Prompting:
         self.begun = begun
         self.heard(rounds)
         return begun.step(step, self.rounds)
+
+    def recalled(self, found: Sequence[Item]) -> None:
+        """Put what is recalled beside what changed: what the prompts have in common is decided anew."""
+        if found:
+            self.materials = replace(self.materials, tail=(*self.materials.tail, *found))
+            self.begun = None
 
     def heard(self, rounds: Sequence[Round]) -> None:
         """The turn's calls so far. What was told of before is told again with its keys in the order they had then: a
