@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from parlour.context.history import WITHHELD
 from parlour.context.segment import Item, Lot, Source
 from parlour.infra.jsonable import JsonObject, canonical
+from parlour.turns.own_words import own_words
 
 _NOT_READ = "[The user also sent {!r}, which cannot be opened here.]"
 _NOT_HERE = "[The user also sent {!r}, which could not be fetched.]"
@@ -45,7 +46,7 @@ def image(key: str, sha256: str, media_type: str, name: str, size_bytes: int) ->
 
 
 def _item(row: JsonObject, clearance: int) -> Item:
-    name, source = str(row["name"]), Source("attachments", str(row["id"]))
+    name, source = own_words(str(row["name"])), Source("attachments", str(row["id"]))
     if not _may_see(row, clearance):
         return Item(Lot.ATTACHMENTS, "", Source(WITHHELD, str(row["id"])), (_NOT_TOLD,))
     if row["kind"] == "image":
@@ -60,8 +61,9 @@ def _item(row: JsonObject, clearance: int) -> Item:
 
 
 def _refused(row: JsonObject) -> Item:
-    name, problem = str(row["name"]), row["problem"]
-    item = Item(Lot.ATTACHMENTS, "", Source("attachments", str(row["id"])), level=_level(row), title=name)
+    name, problem = own_words(str(row["name"])), row["problem"]
+    source = Source("attachments", str(row["id"]))
+    item = Item(Lot.ATTACHMENTS, "", source, level=_level(row), title=name, also=_file(row))
     if problem is None or problem == "too_large":
         return item
     line = _NOT_READ if problem in _CANNOT else _NOT_HERE

@@ -28,6 +28,8 @@ from parlour.tools.definition import Tool
 from parlour.tools.registry import load_tools
 from parlour.turns import attached, briefed, polite, store
 from parlour.turns.journal import Call, Journal, Step
+from parlour.turns.prompts import resuming
+from parlour.turns.prompts.forms import Basis
 from parlour.turns.prompts.prompting import Prompting, earlier, named, resumed
 from parlour.turns.records import Inbound, Lease, OpenTurn
 
@@ -74,19 +76,19 @@ def load(
     tools = load_tools(tx, persona.agent.tools)
     about = _about(tx, principal, lease, persona, links, now)
     read = _Reading(tx, principal, lease, turn, inputs, persona, tools, about, _model(persona, providers))
+    journal = Journal((), (), persona.agent.max_tool_iterations) if turn.is_new else read.journal()
     prompting = (None if turn.is_new else read.resumed()) or read.prompting()
     left_open = {} if turn.is_new else {(one.step, one.call_id): one for one in calls.unfinished(tx, turn.id)}
     undispatched = [] if turn.is_new else calls.undispatched(tx, turn.id)
-    journal = _journal(tx, turn, persona.agent.max_tool_iterations)
     return Loaded(
         principal, persona, tuple(tools), prompting, journal, left_open, undispatched,
         entity_id=about.id if about else None, asked=_asked(prompting.materials),
     )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Reading:
-    """A turn whose material is being read."""
+    """A turn whose material is being read; `is_withheld` once something of its own calls is not told any more."""
 
     tx: Transaction
     principal: Principal
@@ -97,6 +99,18 @@ class _Reading:
     tools: Sequence[Tool]
     about: Focus | None
     model: str
+    is_withheld: bool = False
+
+    def journal(self) -> Journal:
+        """Where a turn that goes on stands. What its calls found and its reader may not be told of any more is not in
+        it, and its prompts are begun anew then."""
+        tx, turn = self.tx, self.turn
+        steps = tuple(Step(row.number, _tuple(row.blocks), row.stop_reason) for row in store.steps(tx, turn.id))
+        finished = tuple(Call(row.step, row.call_id, row.result) for row in store.finished_calls(tx, turn.id))
+        journal = Journal(steps, finished, self.persona.agent.max_tool_iterations)
+        told = resuming.as_told_now(tx, self.lease.id, journal, self._writes(), self.principal.clearance)
+        self.is_withheld = told is not journal
+        return told
 
     def resumed(self) -> Prompting | None:
         """The prompts of a turn that goes on, as they were begun: not a byte of them changes. None when no model was
@@ -108,7 +122,7 @@ class _Reading:
         basis, rounds, steps = found
         moment = basis.begun.moment
         is_stale = moment.at != self.turn.frozen_at or moment.clearance > self.principal.clearance
-        if is_stale or self._is_closed(basis.begun.standing):
+        if is_stale or self._is_closed(basis):
             return None
         return Prompting(
             basis.materials, basis.profile, moment, basis.standing, basis.begun, self._writes(), rounds, steps,
@@ -136,9 +150,15 @@ class _Reading:
     def _earlier(self) -> tuple[Standing, list[PastTurn], bool]:
         return earlier(self.tx, self.lease.id, self.turn.number, self.model, self.principal.clearance)
 
-    def _is_closed(self, standing: Standing) -> bool:
+    def _is_closed(self, basis: Basis) -> bool:
         """Whether something that the turn's prompts tell of was deleted or closed to their reader since."""
-        return self._earlier()[2] or briefed.since(self.principal, self.tx, standing.pinned)[1]
+        told = [*basis.materials.attachments, *basis.materials.tail]
+        return (
+            self.is_withheld
+            or self._earlier()[2]
+            or briefed.since(self.principal, self.tx, basis.begun.standing.pinned)[1]
+            or resuming.is_closed(self.tx, self.lease.id, told, self.principal.clearance)
+        )
 
     def _materials(self, standing: Standing, past: Sequence[PastTurn], changed: Sequence[Item]) -> Materials:
         persona, user = self.persona, self.persona.user
@@ -241,14 +261,6 @@ def _about(
 def _worth_sending(blocks: tuple[JsonObject, ...]) -> tuple[JsonObject, ...]:
     """Models do answer with empty text beside a tool call, and refuse to read it back."""
     return tuple(block for block in blocks if block.get("type") != "text" or str(block.get("text", "")).strip())
-
-
-def _journal(tx: Transaction, turn: OpenTurn, max_tool_iterations: int) -> Journal:
-    if turn.is_new:
-        return Journal((), (), max_tool_iterations)
-    steps = tuple(Step(row.number, _tuple(row.blocks), row.stop_reason) for row in store.steps(tx, turn.id))
-    finished = tuple(Call(row.step, row.call_id, row.result) for row in store.finished_calls(tx, turn.id))
-    return Journal(steps, finished, max_tool_iterations)
 
 
 def _tuple[T](blocks: list[T] | None) -> tuple[T, ...] | None:

@@ -135,6 +135,64 @@ def test_the_recap_loses_a_reply_whose_source_was_closed(talk: Talk) -> None:
     assert talk.causes() == ([], None)
 
 
+def test_a_record_that_was_deleted_is_told_no_more_whatever_was_searched_for(talk: Talk) -> None:
+    asked = [*calls("get_linked_entities", handle="project/NRS"), *searches("deleted invoices", "call_2")]
+    talk.ask("What of it?", asked, says("It is two weeks late."))
+    assert "two weeks late" in talk.ask("And the wind?")
+    talk.desk.rows("UPDATE entities SET deleted_at = now() WHERE key = 'NRS' RETURNING 1")
+    assert "two weeks late" not in talk.ask("And the crane?")
+
+
+@pytest.mark.parametrize("failed", [False, True])
+def test_a_turn_that_deleted_a_record_itself_is_told(talk: Talk, failed: bool) -> None:
+    talk.ask("Delete it.", says("It is deleted."))
+    input_ = '{"of": ["project/NRS"]}'
+    talk.desk.rows(f"""
+        UPDATE turns SET called = '[
+            {{"role": "assistant", "content": [
+                {{"type": "tool_use", "id": "call_1", "name": "delete_entity", "input": {input_}}}]}},
+            {{"role": "user", "content": [
+                {{"type": "tool_result", "tool_use_id": "call_1", "content": "done", "is_error": {str(failed).lower()}}}
+            ]}}]' RETURNING 1""")
+    talk.desk.rows("UPDATE entities SET deleted_at = now() WHERE key = 'NRS' RETURNING 1")
+    assert ("It is deleted." in talk.ask("And the crane?")) is not failed
+    talk.desk.rows("UPDATE entities SET classification = 3 WHERE key = 'NRS' RETURNING 1")
+    assert "It is deleted." not in talk.ask("And the wind?"), "its reader must not hear of it"
+
+
+def test_a_search_that_found_by_a_number_above_9999_says_no_more_once_its_rows_are_gone(talk: Talk) -> None:
+    talk.desk.rows("UPDATE sessions SET next_source = 12000 RETURNING 1")
+    talk.ask("How wide is the crack?", searches("crack width C4 method statement"), says("Wide."))
+    assert "found [12000] " in talk.ask("And the wind?")
+    talk.desk.rows("DELETE FROM context_rows WHERE document_id IS NOT NULL RETURNING 1")
+    assert "found [12000] " not in talk.ask("And the crane?")
+
+
+@pytest.mark.parametrize("is_closed", [False, True])
+def test_a_turn_that_goes_on_does_not_tell_what_it_found_itself_once_that_was_closed(
+    talk: Talk, is_closed: bool
+) -> None:
+    desk = talk.desk
+    document, title = about_the_crack(talk)
+    desk.rows("DELETE FROM citations RETURNING 1")  # what the turn before told of is another matter
+    desk.rows("UPDATE turns SET called = NULL RETURNING 1")
+    script: list[Any] = [searches("crack width C4 method statement"), says("So I read."), RuntimeError("it died")]
+    script[1] = [*says("So I read."), *searches("crane", "call_2")]
+    with pytest.raises(RuntimeError):
+        talk.ask("And now?", *script)
+    sent = whole(desk.model.requests[-1])
+    assert title in sent
+    assert "So I read." in sent
+    if is_closed:
+        close(desk, document)
+    desk.model.script = [says("On Monday.")]
+    desk.run()
+    again = whole(desk.model.requests[-1])
+    assert (title in again) is not is_closed
+    assert ("So I read." in again) is not is_closed
+    assert (again == sent) is not is_closed
+
+
 @pytest.mark.parametrize("is_closed", [False, True])
 def test_a_turn_that_goes_on_begins_anew_when_something_in_it_was_closed_meanwhile(talk: Talk, is_closed: bool) -> None:
     document, _ = about_the_crack(talk)

@@ -28,10 +28,10 @@ function piece(text) {
   return typeof text === "string" ? shortened(text) : h("span", { class: "tombstone" }, "forgotten");
 }
 
-/** A tool's definition, a call, a result or an image. */
-function whole({ words: [hash] }, words) {
+/** A tool's definition, a call, a result or an image; what is withheld has plain words in its place. */
+function whole({ words: [hash], withheld }, words) {
   const text = words.get(hash);
-  if (typeof text !== "string") return h("pre", {}, piece(text));
+  if (typeof text !== "string" || withheld) return h("pre", {}, piece(text));
   const value = JSON.parse(text);
   if (value.type === "image") return pictured(value.source);
   return h("pre", {}, shortened(JSON.stringify(typeof value.content === "string" ? { ...value, content: opened(value.content) } : value, null, 2)));

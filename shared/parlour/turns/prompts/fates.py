@@ -65,6 +65,26 @@ def standing(
     return Standing(withheld, tuple(Source(*key) for key in told_of))
 
 
+def closed(
+    tx: Transaction, session_id: UUID, sources: Iterable[Source], clearance: int
+) -> tuple[frozenset[Source], frozenset[Source]]:  # fmt: skip
+    """Which of these sources, some of which may be handles or numbers of the session's, are above that clearance by
+    now, and which are gone."""
+    keys = {one: _key(one) for one in sources}
+    asked: dict[str, set[str]] = {}
+    for table, one in keys.values():
+        asked.setdefault(table, set()).add(one)
+    told = {(one.table, one.id): one for one in store.fates(tx, session_id, asked)} if asked else {}
+    mentioned = {key for key in keys.values() if key[0] == "handles"}
+    above = {one for one, key in keys.items() if key in told and told[key].level > clearance}
+    return frozenset(above), frozenset(one for one, key in keys.items() if _is_gone(told.get(key), key, mentioned))
+
+
+def handles(text: str) -> list[Source]:
+    """What looks like a handle in a call or its result."""
+    return [Source("handles", one) for one in sorted(_handles(text))]
+
+
 def _keys(table: str, asked: Mapping[str, set[str]]) -> list[_Key]:
     return [(table, one) for one in asked[table]]
 
