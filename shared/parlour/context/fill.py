@@ -65,6 +65,7 @@ class _Filling:
 
     told    messages that stand in the prompt word for word.
     counts  there is room for a line that counts the changes that are left out.
+    shown   what was sent with this turn's words and is in the prompt.
     """
 
     meter: Meter
@@ -76,6 +77,7 @@ class _Filling:
     entries: list[Entry] = field(default_factory=list)
     chosen: list[Item] = field(default_factory=list)
     counts: bool = False
+    shown: list[Item] = field(default_factory=list)
 
     def pick(self, lot: Lot, cap: int) -> None:
         """The best items of a lot, in what its layer may still take of `cap`."""
@@ -221,8 +223,9 @@ def _message(filling: _Filling, materials: Materials) -> Segment:
     for item in materials.attachments:
         block = history.attachment(filling.meter, item)
         room = filling.purse.offer(Layer.MESSAGE, filling.profile.total)
-        fits = block.tokens <= room
+        fits = block.tokens <= room and history.pictured((), item, *filling.shown) <= history.MOST_PICTURED
         if fits:
+            filling.shown.append(item)
             filling.purse.take(Layer.MESSAGE, block.tokens)
         blocks.append(block if fits else history.refused(filling.meter, item))
         filling.entries.append(Entry(history.recorded(item), block.tokens, _why_not(item, fits=fits)))
@@ -247,7 +250,8 @@ def _spend(filling: _Filling, materials: Materials, plan: Plan) -> tuple[Told, i
             filling.purse.take(Layer.CALLS, calls)
         elif lot is Lot.HISTORY:
             room = filling.purse.offer(Layer.HISTORY, cap)
-            told = history.tell(filling.meter, plan.lead, materials.past, room, materials.words)
+            left = history.MOST_PICTURED - history.pictured((), *filling.shown)
+            told = history.tell(filling.meter, plan.lead, materials.past, room, materials.words, left)
             filling.purse.take(Layer.HISTORY, told.tokens)
         elif lot in _IN_TAIL:
             filling.pick(lot, cap)
@@ -302,6 +306,7 @@ def _next(filling: _Filling, plan: Plan, told: Told, causes: Sequence[Cause]) ->
     all_told = (*told.cut, *told.turns)
     is_short = sum(turn.messages for turn in all_told) <= history.MOST_MESSAGES
     fits = history.size(filling.meter, all_told) <= filling.profile.share(Layer.HISTORY).cap
+    fits = fits and history.pictured(all_told, *filling.shown) <= history.MOST_PICTURED
     if is_short and fits and causes and not plan.tight:
         return replace(plan, tight=True)
     return replace(plan, lead=told.lead, cut=(*plan.cut, *told.cut), tight=False)

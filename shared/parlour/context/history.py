@@ -1,10 +1,12 @@
 """Layers 3 and 4: what was said before. Verbatim while it is short; then it is cut, and a recap stands for the rest.
 
-History only grows at its end until it is cut: at more than 20 messages, or when it outgrows its room. A cut leaves the
+History only grows at its end until it is cut: at more than 20 messages, or when it outgrows its room, or its pictures
+theirs. A cut leaves the
 newest 10 messages (fewer where they do not fit), so that the next ones find room and the prompt's bytes stay the same
 for a while. What a cut takes away goes into the recap, line by line, and a long text that the talk is about stays.
 """
 
+import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
@@ -32,6 +34,9 @@ MOST_MESSAGES, KEPT_MESSAGES = 20, 10
 
 _LEFT_TO_GROW = 0.6
 """The share of its room that a cut history may fill, so that it is not cut again by the next message."""
+
+MOST_PICTURED = 12 * 1024 * 1024
+"""Bytes of all pictures of a prompt, as `models/pictures.py` puts them in."""
 
 RECAP_TOKENS = 500
 """A recap takes this much at most (design section 7, layer 3)."""
@@ -119,14 +124,18 @@ class Told:
         return sum(block.tokens for block in self.blocks)
 
 
-def tell(meter: Meter, lead: Lead, turns: Sequence[PastTurn], room: int, now: Sequence[Message] = ()) -> Told:
-    """What of the turns since the lead is told verbatim in `room` tokens, cutting where the rules say so; `now` is what
-    the user says in this turn."""
+def tell(
+    meter: Meter, lead: Lead, turns: Sequence[PastTurn], room: int, now: Sequence[Message] = (),
+    room_pictured: int = MOST_PICTURED,
+) -> Told:  # fmt: skip
+    """What of the turns since the lead is told verbatim in `room` tokens and `room_pictured` bytes of pictures, cutting
+    where the rules say so; `now` is what the user says in this turn."""
     kept = tuple(turn for turn in turns if turn.number >= lead.since)
     whole = Told(lead, kept, _said(meter, kept))
-    if sum(turn.messages for turn in kept) <= MOST_MESSAGES and whole.tokens <= room:
+    is_short = sum(turn.messages for turn in kept) <= MOST_MESSAGES
+    if is_short and whole.tokens <= room and pictured(kept) <= room_pictured:
         return whole
-    stays = _newest(meter, kept, room)
+    stays = _newest(meter, kept, room, room_pictured)
     cut = kept[: len(kept) - len(stays)]
     if not cut:
         return whole
@@ -145,6 +154,12 @@ def segments(meter: Meter, told: Told) -> tuple[Segment, ...]:
 def size(meter: Meter, turns: Sequence[PastTurn]) -> int:
     """The tokens of turns as they are sent."""
     return sum(block.tokens for block in _said(meter, turns))
+
+
+def pictured(turns: Sequence[PastTurn], *sent: Item) -> int:
+    """The bytes of the pictures in these turns, and of those that are `sent` now."""
+    items = (*sent, *(one for turn in turns for one in turn.attached))
+    return sum(json.loads(one.text)["source"].get("bytes", 0) for one in items if one.is_json and one.text)
 
 
 def lead_size(meter: Meter, lead: Lead) -> int:
@@ -212,13 +227,14 @@ def _said(meter: Meter, turns: Sequence[PastTurn]) -> tuple[Block, ...]:
     return tuple(block for turn in turns for block in _blocks(meter, turn))
 
 
-def _newest(meter: Meter, turns: Sequence[PastTurn], room: int) -> tuple[PastTurn, ...]:
+def _newest(meter: Meter, turns: Sequence[PastTurn], room: int, room_pictured: int) -> tuple[PastTurn, ...]:
     """The newest turns that a cut leaves; the last one whatever it holds, as long as it fits at all."""
-    kept = turns[-1:] if size(meter, turns[-1:]) <= room else ()
+    kept = turns[-1:] if size(meter, turns[-1:]) <= room and pictured(turns[-1:]) <= room_pictured else ()
     for turn in reversed(turns[:-1] if kept else ()):
         longer = [turn, *kept]
         is_long = sum(one.messages for one in longer) > KEPT_MESSAGES
-        if is_long or size(meter, longer) > int(room * _LEFT_TO_GROW):
+        is_shown = pictured(longer) > int(room_pictured * _LEFT_TO_GROW)
+        if is_long or is_shown or size(meter, longer) > int(room * _LEFT_TO_GROW):
             break
         kept = longer
     return tuple(kept)

@@ -21,7 +21,8 @@ from parlour.infra.jsonable import Json, JsonObject
 from parlour.models.request import ModelRequest, blocks_of
 
 MOST_BYTES = 12 * 1024 * 1024
-"""Of all pictures of one prompt, before base64; the oldest go without. Bedrock takes 20 MB in all, Anthropic 32."""
+"""Of all pictures of one prompt, before base64. Bedrock takes 20 MB in all, Anthropic 32. Prompts are made to hold no
+more (`context/history.py`), so that no picture goes without being told of."""
 
 _KEPT = 32 * 1024 * 1024
 """Bytes that are remembered, so that the steps of a turn fetch a picture once."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from parlour.context import history
 from parlour.infra.errors import AccessRefused, ObjectsUnavailable, RetryError
 from parlour.infra.jsonable import Json, JsonObject
 from parlour.models import pictures
@@ -93,6 +94,10 @@ def test_of_more_pictures_than_a_request_may_hold_the_newest_are_shown() -> None
     shelf = Shelf({str(number): data for number, data in enumerate(large)})
     blocks = shown(Pictures(lambda: shelf).resolved(asked(*(named(str(n), data) for n, data in enumerate(large)))))
     assert [block["type"] for block in blocks] == ["text", "image", "image"]
+
+
+def test_prompts_are_made_for_what_may_be_shown() -> None:
+    assert MOST_BYTES == history.MOST_PICTURED
 
 
 def test_nothing_older_is_shown_than_the_first_that_does_not_fit() -> None:
