@@ -60,7 +60,7 @@ PURE = {
         "tools/results",
     },
     "tenancy": {"roles", "visitor", "records", "persona", "labels", "tokens"},
-    "turns": {"journal", "past", "polite", "records", "timing", "prompts/forms"},
+    "turns": {"journal", "own_words", "past", "polite", "records", "timing", "prompts/forms"},
     "packs": {"format", "validate", "spelling", "built_in_kinds"},
 }
 

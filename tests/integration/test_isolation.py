@@ -39,7 +39,7 @@ NAMES_THE_TENANT = {"infra.when_due", "infra.held_due", "infra.lock_due", "index
 """Reads of what is due that say whose themselves, since there row-level security lets everybody look."""
 
 
-OF_WHAT_IS_BURIED = {"files.hold_record_of"}
+OF_WHAT_IS_BURIED = {"files.hold_record_of", "turns.abandoned_uploads"}
 """Reads of a row that the same act takes away: when the day is over nothing is left that could leak."""
 
 ASKS_FOR_ONES_OWN = {

@@ -47,6 +47,7 @@ from tests.integration.long_calls import long_calls
 from tests.integration.prompted import prompts_looked_at
 from tests.integration.prompts_kept import prompts_kept
 from tests.integration.records_kept import of_a_kind_left_for_tomorrow, records_kept
+from tests.integration.sent_along import sent_along
 
 ISSUER = Issuer("https://id.example.org", rsa.generate_private_key(public_exponent=65537, key_size=2048))
 SECRET = "s" * 40
@@ -107,6 +108,7 @@ def play(desk: Desk) -> None:
     found_and_shown(desk)
     conversation_on_whatsapp(desk)
     conversation_on_the_web(desk)
+    sent_along(desk)
     a_turn_that_is_resumed(desk)
     asked_of_records(desk)
     prompts_looked_at(desk)

@@ -25,6 +25,7 @@ class Services:
     embedding    the embedder's queue, for rows whose vectors come later.
     ingest       the queue that has uploaded files read.
     uploads      the bucket that people upload their files to.
+    media        the bucket of what is sent along with messages.
     dead_letters what every queue gave up on, by the queue's name.
     token_secret the key that visitors' and call-back tokens are signed with.
     default_cap  US dollars that models may cost a tenant in a day, when it has no cap of its own.
@@ -44,6 +45,7 @@ class Services:
     embedding: Delays
     ingest: Queue
     uploads: Uploads
+    media: Uploads
     dead_letters: Mapping[str, DeadLetters]
     token_secret: Callable[[], str]
     default_cap: Decimal

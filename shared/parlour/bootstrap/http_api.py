@@ -47,6 +47,7 @@ def build_http_api(*, local: bool = False, showcase: tuple[str, ...] = ()) -> Fa
         embedding=clients.delays(settings.embedding_queue_url),
         ingest=clients.queue(settings.ingest_queue_url),
         uploads=clients.uploads(settings.files_bucket),
+        media=clients.uploads(settings.media_bucket),
         dead_letters=_dead_letters(settings),
         token_secret=lambda: secrets.get(settings.token_secret),
         default_cap=settings.daily_cap_usd,

@@ -279,6 +279,7 @@ UPDATE entities e
  WHERE e.id = m.id AND e.deleted_at IS NULL AND (e.stale_since IS NULL OR NOT m.causes <@ e.stale_causes);
 
 -- name: browse
+-- plan: anew
 -- Records that a reader of some clearance may see, the newest change first, from behind a place on. Their projects are
 -- looked up for the page alone: for every record of the tenant, each might be looked for among all of them.
 WITH page AS MATERIALIZED (
