@@ -6,16 +6,18 @@ database.
 Measured is all that happens between a turn's beginning and its first call to a model: everything is loaded, older
 messages are recalled, the budget is spent, the prompt rendered, and its record kept. The conversations are about a
 record; all but the shortest have a history that was cut. The question is embedded in no time: what the embedder took
-is subtracted. The ratios are those of the medians of 10,000 messages and of 10, with recall and without. The rounds of
-all conversations alternate, so that none has the machine's good minutes for itself.
+is subtracted. What a record is linked to is kept for a minute, as every worker keeps it. The ratios are those of the
+medians of 10,000 messages and of 10, with recall and without. The rounds of all conversations alternate, so that none
+has the machine's good minutes for itself.
 
 A turn that was measured is taken back, so that every round finds the same conversation. The bytes of a turn's record
 are those of its row and of the texts that no earlier prompt of the month had, as the database keeps them.
 """
 
 import argparse
+import logging
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
 
@@ -25,6 +27,7 @@ from local import scratch
 from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.queries import Query
+from parlour.knowledge.records.linked import LinkCache
 from parlour.principal import system
 from parlour.turns import store
 from parlour.turns.events import Feed
@@ -59,6 +62,7 @@ class Measured:
 
 
 def main() -> None:
+    logging.disable(logging.INFO)
     options = _options()
     with scratch.cluster() as running:
         database = scratch.opened(running)
@@ -93,11 +97,11 @@ def _options() -> argparse.Namespace:
 def _measure(desk: Desk, embedder: Directions, talks: list[Talk], rounds: int) -> tuple[list[Measured], list[Measured]]:
     """With recall and without, for each conversation."""
     found = [Measured() for _ in talks], [Measured() for _ in talks]
-    numbers = count(1_000_000)
+    numbers, links = count(1_000_000), LinkCache()
     for number in range(WARM_UP + rounds):
         for place, one in enumerate(talks):
             for side, measured in enumerate(found):
-                round_ = _Round(desk, embedder, one, f"{sentence(next(numbers))} When was that?", recalls=side == 0)
+                round_ = _Round(desk, embedder, one, f"{sentence(next(numbers))} When was that?", side == 0, links)
                 seconds, statements = round_.run()
                 if number >= WARM_UP:
                     measured[place].seconds.append(seconds)
@@ -116,12 +120,13 @@ class _Round:
     talk: Talk
     question: str
     recalls: bool
+    links: LinkCache
 
     def __post_init__(self) -> None:
         self.desk.clock.now = datetime.now(UTC)
         self.desk.write_web(self.talk.visitor, self.talk.session_id, self.question)
         self._standing = self._rows_of("SELECT standing, briefing FROM session_prompts")
-        self.running = self._begun(self.desk.services())
+        self.running = self._begun(replace(self.desk.services(), links=self.links))
         ((self._blobs,),) = self.desk.rows("SELECT COALESCE(sum(pg_column_size(b.*)), 0) FROM ledger_blobs b")
 
     def run(self) -> tuple[float, int]:

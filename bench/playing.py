@@ -17,6 +17,7 @@ from parlour.context.materials import Materials, Moment
 from parlour.context.render import Prompt, render
 from parlour.context.segment import Block, Item, Layer, Lot, Segment, Source
 from parlour.context.standing import Standing
+from parlour.context.tokens import Meter
 from parlour.infra.errors import PromptOverflow
 from parlour.infra.jsonable import JsonObject
 
@@ -106,7 +107,7 @@ class _Player:
         ]
         return Materials(
             number, self.script.tools, [Item(Lot.HUMAN, self.script.tiers, Source("humans", "tiers", 1))],
-            heartbeat.text(self.at, "web", "en-IN", "Priya", number),
+            heartbeat.text(Meter(), self.at, "web", "en-IN", "Priya", number),
             [Message(turn.user, Source("messages", f"u{number}"))],
             about=self.script.about, briefing=self._briefing(),
             past=self.past[-_WINDOW:] if self.layout == "sliding_window" else self.past, tail=tail,

@@ -74,7 +74,7 @@ PURE = {
         "statements",
     },
     "tenancy": {"roles", "visitor", "records", "persona", "labels", "tokens"},
-    "turns": {"journal", "past", "polite", "records", "timing"},
+    "turns": {"journal", "own_words", "past", "polite", "records", "timing"},
     "packs": {"format", "validate", "spelling", "built_in_kinds"},
 }
 

@@ -36,9 +36,14 @@ TENANTS_KEYS = ":secret:parlour/tenants/*"
 ALLOWED_PATTERNS = {
     "OutboundFunction": {TENANTS_KEYS},
     "ReceiverFunction": {TENANTS_KEYS, "${MediaBucket.Arn}/*"},
-    "OrchestratorFunction": {TENANTS_KEYS, "foundation-model/anthropic.*", ":inference-profile/*"},
+    "OrchestratorFunction": {
+        TENANTS_KEYS,
+        "foundation-model/anthropic.*",
+        ":inference-profile/*",
+        "${MediaBucket.Arn}/*",
+    },
     "ToolDispatcherFunction": {TENANTS_KEYS},
-    "HttpApiFunction": {"${FilesBucket.Arn}/*"},
+    "HttpApiFunction": {"${FilesBucket.Arn}/*", "${MediaBucket.Arn}/*"},
     "IngestFunction": {"${FilesBucket.Arn}/*", "foundation-model/anthropic.*", ":inference-profile/*"},
     "PulseWriterFunction": {"foundation-model/anthropic.*", ":inference-profile/*"},
 }

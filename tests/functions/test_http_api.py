@@ -40,7 +40,7 @@ def deployed(monkeypatch: pytest.MonkeyPatch, cluster: Cluster, database_name: s
         for name, text in texts.items():
             secrets.create_secret(Name=name, SecretString=text)
             monkeypatch.setenv(f"{name.upper()}_SECRET", name)
-        give(HttpApiSettings, monkeypatch, files_bucket="files")
+        give(HttpApiSettings, monkeypatch, files_bucket="files", media_bucket="media")
         build_http_api.cache_clear()
         yield
         build_http_api().state.services.connections.close()
@@ -80,6 +80,22 @@ def test_a_visitor_writes_and_reads_through_the_function(ask: Ask) -> None:
     assert ask("POST", f"{here}/messages", {"text": "Hello"}, **visitor)["statusCode"] == 202
     assert [one["text"] for one in ask("GET", f"{here}/messages", **visitor)["json"]["messages"]] == ["Hello"]
     assert ask("GET", f"{here}/events", **visitor)["json"] == {"events": []}
+
+
+def test_a_text_goes_along_with_a_message_through_the_bucket(ask: Ask) -> None:
+    boto3.client("s3").create_bucket(Bucket="media", CreateBucketConfiguration={"LocationConstraint": "eu-central-1"})
+    files = {name: text for name, text in pack("acme", "acme.example").items() if not name.startswith("documents/")}
+    ask("PUT", "/v1/pack", {"files": files}, Authorization=f"Bearer {OPERATOR}", **{"Parlour-Tenant": "acme"})
+    opened = ask("POST", "/v1/sessions", {"host": "acme.example"})["json"]
+    here, visitor = f"/v1/sessions/{opened['session_id']}", {"Authorization": f"Bearer {opened['token']}"}
+    started = ask("POST", f"{here}/attachments", {"name": "log.md", "size_bytes": 19}, **visitor)["json"]
+    said = {"text": "Sum it up.", "attachments": [{"upload": started["id"]}]}
+    assert ask("POST", f"{here}/messages", said, **visitor)["statusCode"] == 409
+    key = started["upload"]["fields"]["key"]
+    boto3.client("s3").put_object(Bucket="media", Key=key, Body=b"The hoist was idle.")
+    assert ask("POST", f"{here}/messages", said, **visitor)["statusCode"] == 202
+    (told,) = ask("GET", f"{here}/messages", **visitor)["json"]["messages"]
+    assert [(one["kind"], one["name"]) for one in told["attachments"]] == [("text", "log.md")]
 
 
 def test_the_console_leaves_as_text_and_is_told_to_poll(ask: Ask) -> None:

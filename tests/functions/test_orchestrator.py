@@ -26,7 +26,7 @@ def handler(cluster: Cluster, desk: Desk, database_name: str, monkeypatch: pytes
         boto3.client("secretsmanager").create_secret(Name="model", SecretString=key)
         give(
             OrchestratorSettings, monkeypatch, database_secret=store_database_secret(cluster, database_name),
-            database_idle="true", model_secret="model", embedding_url="http://127.0.0.1:9",
+            database_idle="true", model_secret="model", embedding_url="http://127.0.0.1:9", media_bucket="media",
         )  # fmt: skip
         _forget()
         yield load_handler("orchestrator")

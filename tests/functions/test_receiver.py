@@ -1,7 +1,10 @@
 """The receiver function, whole: a batch of envelopes through the real handler to stored messages and woken turns."""
 
+import base64
 import json
 from collections.abc import Iterator
+from dataclasses import replace
+from uuid import UUID
 
 import boto3
 import pytest
@@ -14,6 +17,10 @@ from parlour.bootstrap.receiver import build_receiver
 from parlour.channels.media import MediaKeeper
 from parlour.infra.errors import AccessRefused
 from parlour.infra.settings import ReceiverSettings
+from parlour.models.pictures import Pictures
+from parlour.models.request import blocks_of
+from parlour.turns.receive import Wake
+from parlour.turns.run import run
 from tests.desk import PHONE, Desk, says
 from tests.functions.deployed import CONTEXT, Handler, batch, failed, give, load_handler, store_database_secret
 from tests.functions.providers import Provider, provider
@@ -114,6 +121,14 @@ def test_a_photo_is_stored_woken_for_and_kept(handler: Handler, desk: Desk, prov
     assert media["stored"]["key"] == key  # type: ignore[index]
     assert boto3.client("s3").get_object(Bucket="media", Key=key)["Body"].read() == phone.PHOTO
     assert woken("turns_messaging") == 1
+
+    ((session_id,),) = desk.rows("SELECT session_id FROM messages")
+    desk.model.script = [says("A blank page.")]
+    services = replace(desk.services(), pictures=Pictures(lambda: clients.uploads("media")))
+    run(services, Wake(desk.tenant_id, UUID(str(session_id))), lambda: 60.0)
+    (shown, *_) = blocks_of(desk.model.requests[0].messages[0])
+    data = base64.b64encode(phone.PHOTO).decode()
+    assert shown["source"] == {"type": "base64", "media_type": "image/png", "data": data}
 
 
 def test_a_file_whose_token_is_refused_waits_by_itself_and_the_next_message_does_not(

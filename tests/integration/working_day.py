@@ -50,6 +50,7 @@ from tests.integration.pulses_due import pulses_due
 from tests.integration.pulses_read import pulses_read
 from tests.integration.pulses_written import pulses_written
 from tests.integration.records_kept import of_a_kind_left_for_tomorrow, records_kept
+from tests.integration.sent_along import sent_along
 
 ISSUER = Issuer("https://id.example.org", rsa.generate_private_key(public_exponent=65537, key_size=2048))
 SECRET = "s" * 40
@@ -110,6 +111,7 @@ def play(desk: Desk) -> None:
     found_and_shown(desk)
     conversation_on_whatsapp(desk)
     conversation_on_the_web(desk)
+    sent_along(desk)
     a_turn_that_is_resumed(desk)
     asked_of_records(desk)
     prompts_looked_at(desk)

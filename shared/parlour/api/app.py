@@ -38,7 +38,8 @@ def create_app(services: Services) -> FastAPI:
     )
     app.state.services = services
     problems.install(app)
-    app.add_middleware(Edge, uploads=services.uploads.origin)
+    origins = dict.fromkeys((services.uploads.origin, services.media.origin))
+    app.add_middleware(Edge, uploads=" ".join(origins))
     for topic in (
         sessions,
         links,  # before entities: `{id}/links` is no type and key

@@ -37,7 +37,7 @@ class Edge:
     """
 
     def __init__(self, app: ASGIApp, uploads: str = "") -> None:
-        """`uploads`: the origin of the bucket that the console's pages send files to."""
+        """`uploads`: the origins of the buckets that the console's pages send files to, with a space between them."""
         self._app = app
         self._uploads = uploads
 

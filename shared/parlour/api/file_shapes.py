@@ -77,6 +77,21 @@ class Form(Told):
     fields: dict[str, str]
 
 
+class NewAttachment(Asked):
+    """Something to upload, to be sent along with a message: 16 MB at most; pictures and text are taken."""
+
+    name: Line
+    size_bytes: Bytes
+
+
+class AttachmentStarted(Told):
+    """Something that is about to arrive; a message sends it along by its id."""
+
+    id: UUID
+    name: str
+    upload: Form
+
+
 class UploadStarted(Told):
     """A file that is about to arrive."""
 

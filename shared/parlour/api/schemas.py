@@ -5,10 +5,21 @@ from decimal import Decimal
 from typing import Annotated, Literal, Self
 from uuid import UUID
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from parlour.channels.envelope import clean
 from parlour.pulse.pulse import LONGEST_QUESTION
+from parlour.turns.attaching import MOST as MOST_ATTACHED
 
 
 class Asked(BaseModel):
@@ -40,7 +51,7 @@ ClientId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._:-]{1,64}$")]
 RecordName = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 """A handle (`task/T-112`) or an id; what is neither is not found."""
 
-Text = Annotated[str, BeforeValidator(_cleaned), StringConstraints(min_length=1, max_length=8_000)]
+OptionalText = Annotated[str, BeforeValidator(_cleaned), StringConstraints(max_length=8_000)]
 Clearance = Annotated[int, Field(ge=0, le=3)]
 Roles = Annotated[list[Literal["admin", "editor", "viewer"]], Field(max_length=3)]
 PackPath = Annotated[str, StringConstraints(min_length=1, max_length=300), AfterValidator(_storable)]
@@ -67,11 +78,33 @@ class OpenSession(Asked):
         return self
 
 
-class NewMessage(Asked):
-    """What a visitor writes: 1 to 8,000 characters. Posting the same client_message_id again changes nothing."""
+class Attach(Asked):
+    """Something to be sent along with a message: an upload of its session, or a file of the tenant's by its id."""
 
-    text: Text
+    upload: UUID | None = None
+    file: UUID | None = None
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> Self:
+        if (self.upload is None) == (self.file is None):
+            raise ValueError("say either upload or file")
+        return self
+
+
+class NewMessage(Asked):
+    """What a visitor writes: 1 to 8,000 characters, or none where something is sent along. Posting the same
+    client_message_id again changes nothing."""
+
+    attachments: Annotated[list[Attach], Field(max_length=MOST_ATTACHED)] = []
+    text: Annotated[OptionalText, Field(validate_default=True)] = ""
     client_message_id: ClientId | None = None
+
+    @field_validator("text")
+    @classmethod
+    def _says_something(cls, text: str, info: ValidationInfo) -> str:
+        if not text and not info.data.get("attachments"):
+            raise ValueError("write something, or send something along")
+        return text
 
 
 class PackFiles(Asked):
@@ -216,6 +249,15 @@ class Citation(Told):
     locator: str
 
 
+class AttachmentShown(Told):
+    """What came with a message: an image, a text, or anything else, of which an agent heard the name."""
+
+    kind: Literal["image", "text", "other"]
+    name: str
+    media_type: str
+    size_bytes: int
+
+
 class Message(Told):
     """One message of a session."""
 
@@ -224,6 +266,7 @@ class Message(Told):
     text: str
     at: datetime
     citations: list[Citation]
+    attachments: list[AttachmentShown] = []
 
 
 class BindingShown(Told):

@@ -26,6 +26,7 @@ class Services:
     ingest       the queue that has uploaded files read.
     pulse        the queue that has a record's Pulses written, or a question about it answered.
     uploads      the bucket that people upload their files to.
+    media        the bucket of what is sent along with messages.
     dead_letters what every queue gave up on, by the queue's name.
     token_secret the key that visitors' and call-back tokens are signed with.
     default_cap  US dollars that models may cost a tenant in a day, when it has no cap of its own.
@@ -47,6 +48,7 @@ class Services:
     ingest: Queue
     pulse: Delays
     uploads: Uploads
+    media: Uploads
     dead_letters: Mapping[str, DeadLetters]
     token_secret: Callable[[], str]
     default_cap: Decimal

@@ -48,6 +48,7 @@ def build_http_api(*, local: bool = False, showcase: tuple[str, ...] = ()) -> Fa
         ingest=clients.queue(settings.ingest_queue_url),
         pulse=clients.delays(settings.pulse_queue_url),
         uploads=clients.uploads(settings.files_bucket),
+        media=clients.uploads(settings.media_bucket),
         dead_letters=_dead_letters(settings),
         token_secret=lambda: secrets.get(settings.token_secret),
         default_cap=settings.daily_cap_usd,

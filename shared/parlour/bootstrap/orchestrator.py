@@ -15,6 +15,7 @@ from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import SecondsLeft
 from parlour.infra.settings import OrchestratorSettings, load
+from parlour.models.pictures import Pictures
 from parlour.turns.receive import Wake
 from parlour.turns.run import run
 from parlour.turns.running import Services
@@ -40,6 +41,7 @@ def build_orchestrator() -> Work[JsonObject]:
         new_id=uuid7,
         sleep=time.sleep,
         jitter=random.SystemRandom().uniform,
+        pictures=Pictures(functools.cache(lambda: clients.objects(settings.media_bucket))),
     )
 
     def orchestrator(body: JsonObject, seconds_left: SecondsLeft) -> None:

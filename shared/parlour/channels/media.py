@@ -1,6 +1,7 @@
 """What people send beside text: fetched from the provider while it can be, looked at, and kept.
 
-It happens after the message is stored and its session woken, so that it neither holds a message up nor loses one.
+It happens after the message is stored and before its session is woken, so that the turn that answers it has the file.
+A message is never lost for it: it comes again until its file was seen to, kept or not, and the sweep looks after it.
 A file comes from the provider's own hosts and nowhere else, over connections that carry a tenant's token to Meta
 only; redirects are followed among those hosts. What it is is told by its bytes, not by what anybody says.
 """
@@ -17,6 +18,7 @@ from uuid import UUID
 import httpx2
 
 from parlour.channels import store
+from parlour.channels.included import LARGEST_BYTES, PATIENCE, Included, included, not_fetched, plain_name
 from parlour.channels.sniff import kind_of
 from parlour.channels.store import Attachment
 from parlour.channels.whatsapp_cloud_api import VERSION, is_not_admitted
@@ -29,12 +31,8 @@ from parlour.infra.postgres import Database, SecondsLeft
 from parlour.infra.secrets import Secrets
 from parlour.principal import Principal
 
-LARGEST_BYTES = 16 * 1024 * 1024
 FETCH_SECONDS = 15.0
 """For the whole of one file, redirects and Meta's two questions included."""
-
-PATIENCE = timedelta(minutes=2)
-"""How long after a message came its file is tried for, when only the provider or the store is in the way."""
 
 LONGEST_PUT_OFF = timedelta(hours=24)
 """How long after a message came its file is tried for, when the provider refuses the tenant's token. Meta keeps files
@@ -81,7 +79,8 @@ class MediaKeeper:
 
         Nothing is done for a message without a file, or whose file was seen to already. Raises a RetryError while
         trying again may help; once the message is older than PATIENCE that is written down as the reason, too.
-        AccessRefused is for longer, and says after how long: whoever calls has that message wait by itself.
+        AccessRefused is for longer, and says after how long: whoever calls has that message wait by itself. That is
+        written down, too, so that nobody's answer waits for it.
         """
         found = database.run(principal, lambda tx: store.attachment(tx, message_id))
         if found is None or not (found.media.get("url") or found.media.get("id")):
@@ -90,39 +89,43 @@ class MediaKeeper:
             return "stored" in found.media
         if seconds_left() < FETCH_SECONDS:
             raise ProviderUnavailable("there is no time left to fetch a file")
-        outcome = self._outcome(principal, found, now)
-        database.run(principal, lambda tx: store.note_media(tx, message_id, outcome))
+        try:
+            outcome, file = self._outcome(principal, found, now)
+        except AccessRefused:
+            database.run(principal, lambda tx: store.put_media_off(tx, message_id))
+            raise
+        name = plain_name(str(found.media.get("name") or ""), str(found.media.get("kind") or "file"))
+        database.run(principal, lambda tx: store.note_media(tx, message_id, outcome, file, name, now))
         log.info("media_seen_to", tenant_id=principal.tenant_id, message_id=message_id, outcome=_told(outcome))
         return "stored" in outcome
 
-    def _outcome(self, principal: Principal, found: Attachment, now: datetime) -> JsonObject:
+    def _outcome(self, principal: Principal, found: Attachment, now: datetime) -> tuple[JsonObject, Included]:
         try:
             data = self._fetch(found)
             kind = _taken(data)
             key = f"tenant/{principal.tenant_id}/media/{found.message_id}"
             self._objects.put(key, data, kind)
         except _Refused as refusal:
-            return {"refused": str(refusal)}
+            return _refused(str(refusal))
         except Misconfigured:
-            return {"refused": "no_token"}
+            return _refused("no_token")
         except AccessRefused as problem:
             waited = now - found.received_at
             log.error("media_put_off", problem, tenant_id=principal.tenant_id, message_id=found.message_id)
             log.count("RefusedAccess")
             if waited >= LONGEST_PUT_OFF:
-                return {"refused": problem.code}
+                return _refused(problem.code)
             pause = min(max(waited, _SHORTEST_PAUSE), _LONGEST_PAUSE)
             raise AccessRefused(after=int(pause.total_seconds())) from None
         except RetryError:
             if now - found.received_at < PATIENCE:
                 raise
-            return {"refused": "unavailable"}
+            return _refused("unavailable")
         digest = hashlib.sha256(data).hexdigest()
-        return {
-            "stored": {
-                "bucket": self._objects.bucket, "key": key, "bytes": len(data), "mime_type": kind, "sha256": digest,
-            }
+        stored: JsonObject = {
+            "bucket": self._objects.bucket, "key": key, "bytes": len(data), "mime_type": kind, "sha256": digest,
         }  # fmt: skip
+        return {"stored": stored}, included(data)
 
     def _fetch(self, found: Attachment) -> bytes:
         until = self._clock() + FETCH_SECONDS
@@ -183,6 +186,10 @@ class MediaKeeper:
             if self._clock() > until:
                 raise ProviderUnavailable("the provider's files come too slowly")
         return bytes(data)
+
+
+def _refused(reason: str) -> tuple[JsonObject, Included]:
+    return {"refused": reason}, not_fetched(reason)
 
 
 def _taken(data: bytes) -> str:

@@ -276,8 +276,23 @@ SELECT m.id AS message_id, m.media, m.received_at, split_part(m.provider_message
   LEFT JOIN secrets s ON s.tenant_id = m.tenant_id AND s.name = b.channels -> m.channel ->> 'api_key'
  WHERE m.id = %(message_id)s AND m.media IS NOT NULL;
 
--- name: note_media
--- Where a message's file is kept, or why it is not. What was noted first stays.
+-- name: put_media_off
+-- A message's file cannot be had for longer than its answer would wait.
 UPDATE messages
-   SET media = media || %(outcome)s
- WHERE id = %(message_id)s AND media IS NOT NULL AND NOT media ? 'stored' AND NOT media ? 'refused';
+   SET media = media || '{"put_off": true}'
+ WHERE id = %(message_id)s AND media IS NOT NULL AND NOT media ?| ARRAY['stored', 'refused', 'put_off'];
+
+-- name: note_media
+-- Where a message's file is kept, or why it is not, and what of it models are given. What was noted first stays.
+WITH noted AS (
+    UPDATE messages
+       SET media = media || %(outcome)s
+     WHERE id = %(message_id)s AND media IS NOT NULL AND NOT media ? 'stored' AND NOT media ? 'refused'
+    RETURNING tenant_id, id, session_id, media -> 'stored' AS stored
+)
+INSERT INTO attachments (tenant_id, id, session_id, message_id, kind, name, media_type, size_bytes, object_key, sha256, body,
+                         problem, created_at)
+SELECT tenant_id, id, session_id, id, %(kind)s, %(name)s, %(media_type)s, COALESCE((stored ->> 'bytes')::bigint, 0),
+       stored ->> 'key', stored ->> 'sha256', %(body)s, %(problem)s, %(now)s
+  FROM noted
+ON CONFLICT (tenant_id, id) DO NOTHING;

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from parlour.channels.included import Included
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Queries
@@ -251,5 +252,13 @@ def attachment(tx: Transaction, message_id: UUID) -> Attachment | None:
     return tx.first(SQL["attachment"], Attachment, message_id=message_id)
 
 
-def note_media(tx: Transaction, message_id: UUID, outcome: JsonObject) -> None:
-    tx.run(SQL["note_media"], message_id=message_id, outcome=outcome)
+def put_media_off(tx: Transaction, message_id: UUID) -> None:
+    """Note that the file of a message comes late, if it comes: its answer does not wait for it."""
+    tx.run(SQL["put_media_off"], message_id=message_id)
+
+
+def note_media(
+    tx: Transaction, message_id: UUID, outcome: JsonObject, file: Included, name: str, now: datetime
+) -> None:  # fmt: skip
+    values = {"kind": file.kind, "media_type": file.media_type, "body": file.body, "problem": file.problem}
+    tx.run(SQL["note_media"], message_id=message_id, outcome=outcome, name=name, now=now, **values)

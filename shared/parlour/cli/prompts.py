@@ -24,6 +24,7 @@ _COLOURS = {
 }  # fmt: skip
 _HEADINGS = ("lot", "what", "why", "tokens", "score", "source")
 _DIFFERENT = 1
+_ANEW = "the turn was begun anew here, from what there was by then"
 
 Turn = Annotated[UUID, typer.Argument(metavar="TURN", help="Its id, from `parlour turns`.")]
 Step = Annotated[int | None, typer.Option(min=1, help="Which of the turn's prompts; each round of tools makes one.")]
@@ -85,7 +86,7 @@ def explained(found: Mapping[str, Any]) -> Group:
     head = (
         f"turn {turn['number']}, {len(turn['steps'])} prompts; budget {profile['total']:,} tokens ({profile['name']})"
     )
-    parts: list[RenderableType] = [Text(head, style="bold")]
+    parts: list[RenderableType] = [Text(head, style="bold"), *_gone(found["gone"])]
     for step in found["steps"]:
         parts += _step(step, profile["total"])
     return Group(*parts)
@@ -107,6 +108,8 @@ def compared(found: Mapping[str, Any]) -> Group:
         parts.append(Text(drawing.plain(f"- {_line(first['before'])}\n+ {_line(first['after'])}")))
     else:
         parts += _title("not a byte changed")
+    if other["anew"]:
+        parts += _title(f"{_ANEW}: the two have little in common")
     for name, said in (
         ("added", "new"), ("removed", "gone"), ("now_in", "in, was out"), ("now_out", "out, was in")
     ):  # fmt: skip
@@ -117,6 +120,11 @@ def compared(found: Mapping[str, Any]) -> Group:
 def rebuilt(found: Mapping[str, Any]) -> Group:
     """What is to be said of a prompt that was made again."""
     recorded = f"step {found['step']}, recorded {found['recorded_hash']}"
+    if found["withheld"]:
+        layers = ", ".join(sorted({one["layer"] for one in found["withheld"]}))
+        many = len(found["withheld"])
+        line = f"{many} parts of it rest on what was closed or deleted since ({layers}): not yours to read"
+        return Group(Text(recorded), Text(line, style="bold red"))
     if found["forgotten"]:
         gone = ", ".join(sorted({one["layer"] for one in found["forgotten"]}))
         many = len(found["forgotten"])
@@ -125,6 +133,7 @@ def rebuilt(found: Mapping[str, Any]) -> Group:
         return Group(Text(recorded), Text(line, style="bold red"))
     same = "the same bytes" if found["matches"] else "NOT the bytes that were sent"
     parts: list[RenderableType] = [Text(recorded), Text(f"        made {found['hash']}: {same}", style="bold")]
+    parts += _gone(found["gone"])
     if "budget" not in found:
         return Group(*parts)
     parts[1] = Text(f"{found['tokens']:,} of {found['budget']:,} tokens; as it was sent, {found['tokens_before']:,}")
@@ -134,8 +143,17 @@ def rebuilt(found: Mapping[str, Any]) -> Group:
     return Group(*parts)
 
 
+def _gone(sources: Sequence[Mapping[str, Any]]) -> list[RenderableType]:
+    """Which sources were deleted since."""
+    if not sources:
+        return []
+    named = ", ".join(f"{one['table']} {one['id']}" for one in sources)
+    return [Text(drawing.plain(f"deleted since: {named}"), style="yellow")]
+
+
 def _step(step: Mapping[str, Any], budget: int) -> list[RenderableType]:
-    parts = _title(f"step {step['step']}: {step['tokens']:,} tokens, {step['model']}, {step['hash'][:12]}")
+    anew = f"; {_ANEW}" if step["anew"] else ""
+    parts = _title(f"step {step['step']}: {step['tokens']:,} tokens, {step['model']}, {step['hash'][:12]}{anew}")
     parts += [_stack(step["layers"], budget), _layers(step["layers"], step["tokens"])]
     said = [f"marked after {', '.join(format(one['tokens'], ',') for one in step['marks'])} tokens" if step["marks"]
             else "no mark for the cache"]  # fmt: skip

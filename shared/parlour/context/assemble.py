@@ -7,7 +7,7 @@ tool calls so far, fitted anew (`Begun.step`). Pure: the same arguments give the
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from parlour.context import cache, calls, fill, marks, reminder, stubs, tail
+from parlour.context import cache, calls, fill, history, marks, reminder, stubs, tail
 from parlour.context.budget import Profile
 from parlour.context.calls import Fitted, Round
 from parlour.context.ledger import Entry, Ledger
@@ -131,7 +131,8 @@ def begin(materials: Materials, standing: Standing, profile: Profile, moment: Mo
 
 
 def _begun(materials: Materials, standing: Standing, moment: Moment, filled: fill.Filled) -> Begun:
-    fixed = replace(standing, lead=filled.lead, pinned=filled.pinned)
+    withheld = tuple(sorted(history.withheld(materials.past)))
+    fixed = replace(standing, lead=filled.lead, pinned=filled.pinned, withheld=withheld)
     return Begun(
         materials.turn, filled.segments, filled.entries, filled.calls, tuple(materials.reminders), fixed, moment,
         filled.causes,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from parlour.context.choose import Chosen, because_covered, best, covered, distinct
 from parlour.context.ledger import Entry
+from parlour.context.pins import Held, Pinned
 from parlour.context.segment import Item, Layer, Lot, Segment, foreign, joined, tagged, words
 from parlour.context.tokens import Meter
 
@@ -91,6 +92,27 @@ def unless_changed(built: Built, pinned: Segment, most: int) -> Built:
         for one in built.entries
     ]  # fmt: skip
     return Built(pinned, tuple(entries))
+
+
+def held(built: Built) -> tuple[Held, ...]:
+    """What of its candidates stands in a briefing, and where."""
+    pieces = [piece for block in built.segment.blocks for piece in block.pieces]
+    places = {piece: place for place, piece in reversed([*enumerate(pieces)])}
+    found: list[Held] = []
+    for one in built.entries:
+        said = next((text for text in (one.item.text, *one.item.shorter) if text in places), None)
+        if one.reason is None and said is not None:
+            bare = replace(one.item, text="", shorter=())
+            found.append(Held(bare, one.tokens, places[said], one.shortened or said != one.item.text))
+    return tuple(found)
+
+
+def told(pinned: Pinned) -> list[Entry]:
+    """Entries for what a pinned briefing holds: it is in every prompt until it is rendered anew."""
+    pieces = [piece for block in pinned.segment.blocks for piece in block.pieces]
+    return [
+        Entry(replace(one.item, text=pieces[one.place]), one.tokens, shortened=one.shortened) for one in pinned.held
+    ]
 
 
 def _entries(meter: Meter, items: Sequence[Item]) -> list[Entry]:

@@ -47,8 +47,9 @@ class Profile:
     @property
     def fill(self) -> tuple[Lot, ...]:
         """Lots in the order in which they are given room: first what is never dropped, by the number of its layer,
-        then the reverse of the drop order (design section 7). Recall comes after history all the same: a cut of the
-        history costs the prompt cache more than a turn's recall is worth."""
+        then the reverse of the drop order (design section 7). So messaging gives recall its room before the history,
+        which is dropped first there. Where the drop order does not name recall, as in the entity profile, it comes
+        right after the history: a cut of that costs the prompt cache more than a turn's recall is worth."""
         kept = [lot for lot in Lot if lot not in self.drops and lot is not Lot.RECALL]
         last = [Lot.RECALL] if Lot.RECALL not in self.drops else []
         order = [*sorted(kept, key=lambda lot: lot.layer), *reversed(self.drops)]

@@ -49,11 +49,18 @@ def fit(meter: Meter, rounds: Sequence[Round], allowance: int) -> Fitted:
     texts = {(number, call): _text(result) for number, one in enumerate(rounds) for call, result in one.results}
     fitted: dict[_Key, str] = {}
     for number in range(len(rounds)):
-        so_far = {key: text for key, text in texts.items() if key[0] <= number}
-        around = sum(block.tokens for block in _blocks(meter, rounds[: number + 1], dict.fromkeys(so_far, "")))
-        fitted = _added(meter, so_far, fitted, allowance - around)
+        told, so_far = rounds[: number + 1], {key: text for key, text in texts.items() if key[0] <= number}
+        longest = {**so_far, **fitted}
+        if _sent(meter, told, longest) <= allowance:  # counted in parts it may come to a little more
+            fitted = longest
+        else:
+            fitted = _added(meter, so_far, fitted, allowance - _sent(meter, told, dict.fromkeys(so_far, "")))
     segment = Segment(Layer.CALLS, "append_only", "messages", tuple(_blocks(meter, rounds, fitted)))
     return Fitted(segment, tuple(key for key in texts if fitted[key] != texts[key]))
+
+
+def _sent(meter: Meter, rounds: Sequence[Round], texts: dict[_Key, str]) -> int:
+    return sum(block.tokens for block in _blocks(meter, rounds, texts))
 
 
 def _added(meter: Meter, texts: dict[_Key, str], fitted: dict[_Key, str], room: int) -> dict[_Key, str]:

@@ -122,8 +122,7 @@ def _runs(text: str) -> frozenset[tuple[str, ...]]:
 
 
 def _overlap(one: frozenset[tuple[str, ...]], other: frozenset[tuple[str, ...]]) -> float:
-    smaller = min(len(one), len(other))
-    return len(one & other) / smaller if smaller else 0.0
+    return 0.0 if one.isdisjoint(other) else len(one & other) / min(len(one), len(other))
 
 
 @functools.lru_cache(maxsize=1_024)

@@ -7,7 +7,7 @@ from parlour.context import briefing, history, opening, pins, tail
 from parlour.context.budget import Profile, Purse, after_required, in_proportion
 from parlour.context.choose import Chosen, because_covered, best, covered, distinct, seen, worth
 from parlour.context.history import Lead, Message, PastTurn, Told
-from parlour.context.ledger import Entry
+from parlour.context.ledger import Entry, Reason
 from parlour.context.materials import Materials, Moment
 from parlour.context.pins import Cause, Now, Pinned
 from parlour.context.segment import Block, Item, Layer, Lot, Segment, Source, foreign
@@ -65,6 +65,7 @@ class _Filling:
 
     told    messages that stand in the prompt word for word.
     counts  there is room for a line that counts the changes that are left out.
+    shown   what was sent with this turn's words and is in the prompt.
     """
 
     meter: Meter
@@ -76,6 +77,7 @@ class _Filling:
     entries: list[Entry] = field(default_factory=list)
     chosen: list[Item] = field(default_factory=list)
     counts: bool = False
+    shown: list[Item] = field(default_factory=list)
 
     def pick(self, lot: Lot, cap: int) -> None:
         """The best items of a lot, in what its layer may still take of `cap`."""
@@ -132,7 +134,7 @@ def fill(materials: Materials, standing: Standing, profile: Profile, moment: Mom
     filling = _Filling(
         meter, profile, purse, [_clean(one) for one in shown if not causes or one.lot is not Lot.DELTAS],
         "\n".join(one.text for one in about if one.lot is Lot.PULSE), _verbatim(materials, plan),
-        [*(hidden if causes else ()), *unseen, *anew, *opening.entries(meter, materials)],
+        [*(hidden if causes else ()), *unseen, *anew, *opening.entries(meter, materials, fixed[0])],
     )  # fmt: skip
     pinned = _pinned(filling, materials, standing, moment, plan, causes, about)
     message = _message(filling, materials)
@@ -193,6 +195,7 @@ def _pinned(
 ) -> Pinned:  # fmt: skip
     """The briefing: the pinned one, or a new one with as much around the record as there is room for."""
     if not causes and standing.pinned is not None:
+        filling.entries += briefing.told(standing.pinned)
         return standing.pinned
     share, ample = filling.profile.share(Layer.BRIEFING), filling.profile.share(Layer.HISTORY)
     room = filling.purse.offer(Layer.BRIEFING, share.floor if plan.tight else share.cap)
@@ -205,7 +208,9 @@ def _pinned(
     filling.entries += built.entries
     told = [one.item for one in built.entries if one.reason is None]
     sources = tuple(dict.fromkeys(source for one in told for source in (one.source, *one.also)))
-    return Pinned(built.segment, sources, materials.about, moment.versions, moment.clearance, moment.at)
+    return Pinned(
+        built.segment, sources, materials.about, moment.versions, moment.clearance, moment.at, briefing.held(built)
+    )  # fmt: skip
 
 
 def _message(filling: _Filling, materials: Materials) -> Segment:
@@ -218,18 +223,26 @@ def _message(filling: _Filling, materials: Materials) -> Segment:
     for item in materials.attachments:
         block = history.attachment(filling.meter, item)
         room = filling.purse.offer(Layer.MESSAGE, filling.profile.total)
-        fits = block.tokens <= room
+        fits = block.tokens <= room and history.pictured((), item, *filling.shown) <= history.MOST_PICTURED
         if fits:
+            filling.shown.append(item)
             filling.purse.take(Layer.MESSAGE, block.tokens)
         blocks.append(block if fits else history.refused(filling.meter, item))
-        filling.entries.append(Entry(item, block.tokens, None if fits else "too_large"))
+        filling.entries.append(Entry(history.recorded(item), block.tokens, _why_not(item, fits=fits)))
     blocks += opening.spoken(filling.meter, materials)
     return Segment(Layer.MESSAGE, "turn" if materials.floating else "append_only", "opening", tuple(blocks))
 
 
+def _why_not(item: Item, *, fits: bool) -> Reason | None:
+    """Why an attachment is told by its name alone."""
+    if not item.text:
+        return "unreadable"
+    return None if fits else "too_large"
+
+
 def _spend(filling: _Filling, materials: Materials, plan: Plan) -> tuple[Told, int]:
     """Give every lot its room, in the profile's order; what nobody wanted goes to what is recalled."""
-    told, calls = Told(plan.lead, ()), 0
+    told, calls = Told(plan.lead), 0
     for lot in filling.profile.fill:
         cap = filling.profile.share(lot.layer).cap
         if lot is Lot.CALLS and materials.tools:
@@ -237,8 +250,9 @@ def _spend(filling: _Filling, materials: Materials, plan: Plan) -> tuple[Told, i
             filling.purse.take(Layer.CALLS, calls)
         elif lot is Lot.HISTORY:
             room = filling.purse.offer(Layer.HISTORY, cap)
-            told = history.tell(filling.meter, plan.lead, materials.past, room, materials.words)
-            filling.purse.take(Layer.HISTORY, history.size(filling.meter, told.turns))
+            left = history.MOST_PICTURED - history.pictured((), *filling.shown)
+            told = history.tell(filling.meter, plan.lead, materials.past, room, materials.words, left)
+            filling.purse.take(Layer.HISTORY, told.tokens)
         elif lot in _IN_TAIL:
             filling.pick(lot, cap)
     filling.purse.release()
@@ -277,7 +291,7 @@ def _items(turn: PastTurn) -> list[Item]:
         Item(Lot.HISTORY, canonical(one), Source("turns", turn.id, place)) for place, one in enumerate(turn.called)
     ]
     return [
-        *(replace(one, lot=Lot.HISTORY, text=foreign(one.text)) for one in turn.attached),
+        *(replace(history.recorded(one), lot=Lot.HISTORY) for one in turn.attached),
         *(Item(Lot.HISTORY, foreign(one.text), one.source) for one in turn.asked),
         *called,
         *(Item(Lot.HISTORY, foreign(one.text), one.source) for one in turn.replied),
@@ -292,6 +306,7 @@ def _next(filling: _Filling, plan: Plan, told: Told, causes: Sequence[Cause]) ->
     all_told = (*told.cut, *told.turns)
     is_short = sum(turn.messages for turn in all_told) <= history.MOST_MESSAGES
     fits = history.size(filling.meter, all_told) <= filling.profile.share(Layer.HISTORY).cap
+    fits = fits and history.pictured(all_told, *filling.shown) <= history.MOST_PICTURED
     if is_short and fits and causes and not plan.tight:
         return replace(plan, tight=True)
     return replace(plan, lead=told.lead, cut=(*plan.cut, *told.cut), tight=False)

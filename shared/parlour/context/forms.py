@@ -28,6 +28,10 @@ _WORDS = frozenset({"text", "title", "floating", "heartbeat", "about", "shorter"
 _OBJECTS = frozenset({"tools", "called", "rounds"})
 """Fields whose values, or whose lists' members, are texts; and those whose members are JSON objects."""
 
+_NAMED = _WORDS | _OBJECTS
+
+_BRANCHES = (list, dict)
+"""Most of a record's parts are neither, and passed over where they stand."""
 
 _NO_OBJECT: JsonObject = {"blocks": [], "results": []}
 """What stands for an object without its words; a round of calls must have these two."""
@@ -70,8 +74,8 @@ def from_json[T](kind: type[T], given: JsonObject) -> T:
     return found
 
 
-def shelved(value: object) -> tuple[JsonObject, dict[str, str]]:
-    """A part as JSON that names its words by hash, and the words."""
+def shelved(value: object) -> tuple[bytes, dict[str, str]]:
+    """A part as packed JSON that names its words by hash, and the words."""
     named: dict[str, str] = {}
 
     def put(one: Json) -> Json:
@@ -90,8 +94,8 @@ def _in_order(value: Json) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def hashes(given: JsonObject) -> set[str]:
-    """The hashes that a part's JSON names."""
+def hashes(given: bytes) -> set[str]:
+    """The hashes that a packed part names."""
     named: set[str] = set()
 
     def note(one: Json) -> Json:
@@ -102,8 +106,8 @@ def hashes(given: JsonObject) -> set[str]:
     return named
 
 
-def unshelved[T](kind: type[T], given: JsonObject, words: Mapping[str, str]) -> T:
-    """A part back from JSON that names its words by hash. Forgotten names the words that are gone."""
+def unshelved[T](kind: type[T], given: bytes, words: Mapping[str, str]) -> T:
+    """A packed part with its words. Forgotten names the words that are gone."""
     if missing := hashes(given) - words.keys():
         raise Forgotten(missing)
     found = _walked(unpacked(given), lambda one: words[str(one)], lambda one: json.loads(words[str(one)]))
@@ -111,29 +115,31 @@ def unshelved[T](kind: type[T], given: JsonObject, words: Mapping[str, str]) -> 
     return from_json(kind, found)
 
 
-def named[T](kind: type[T], given: JsonObject) -> T:
-    """A part whose texts are the hashes of its words, and whose JSON objects are empty: what is left of it when words
-    are gone, and all that a comparison needs."""
+def named[T](kind: type[T], given: bytes) -> T:
+    """A packed part whose texts are the hashes of its words, and whose JSON objects are empty: what is left of it when
+    words are gone, and all that a comparison needs."""
     found = _walked(unpacked(given), lambda one: one, lambda _: dict(_NO_OBJECT))
     assert isinstance(found, dict)  # noqa: S101 - narrows a type
     return from_json(kind, found)
 
 
 def _walked(value: Json, text: Callable[[Json], Json], whole: Callable[[Json], Json]) -> Json:
-    if isinstance(value, list):
-        return [_walked(one, text, whole) for one in value]
     if isinstance(value, dict):
-        return {key: _field(key, one, text, whole) for key, one in value.items()}
+        return {
+            key: _field(key, one, text, whole) if key in _NAMED
+            else _walked(one, text, whole) if isinstance(one, _BRANCHES) else one
+            for key, one in value.items()
+        }  # fmt: skip
+    if isinstance(value, list):
+        return [_walked(one, text, whole) if isinstance(one, _BRANCHES) else one for one in value]
     return value
 
 
 def _field(key: str, value: Json, text: Callable[[Json], Json], whole: Callable[[Json], Json]) -> Json:
     if isinstance(value, str):
         return text(value) if key in _WORDS else value
-    if isinstance(value, list) and key in _WORDS:
-        return [text(one) for one in value]
-    if isinstance(value, list) and key in _OBJECTS:
-        return [whole(one) for one in value]
+    if isinstance(value, list):
+        return [text(one) if key in _WORDS else whole(one) for one in value]
     return _walked(value, text, whole)
 
 

@@ -12,10 +12,12 @@ from parlour.context.render import Prompt, render
 from parlour.context.segment import Item, Layer, Segment
 from parlour.infra.errors import NotFound
 
-type Reason = Literal["over_budget", "covered_by_pulse", "below_floor", "duplicate", "clearance", "too_large", "cut"]
+type Reason = Literal[
+    "over_budget", "covered_by_pulse", "below_floor", "duplicate", "clearance", "too_large", "unreadable", "cut"
+]  # fmt: skip
 """Why a candidate is out: no room; the Pulse says it already, and there was no room for it besides; its score is too
-low to help; another one says the same; its reader may not see it; it alone is larger than its layer may be; the history
-was cut and the recap speaks for it."""
+low to help; another one says the same; its reader may not see it; it alone is larger than its layer may be; it is a
+file of which there is only a name; the history was cut and the recap speaks for it."""
 
 REASONS: tuple[str, ...] = get_args(Reason.__value__)
 
@@ -37,8 +39,8 @@ class Entry:
 class Ledger:
     """One prompt, accounted for.
 
-    entries   every candidate of the turn, and the results of its calls. Those of a pinned briefing were accounted for
-              when it was rendered.
+    entries   every candidate of the turn, and the results of its calls; of a pinned briefing those that are in it. What
+              had no place in it was accounted for when it was rendered.
     segments  the prompt's blocks.
     marked    after how many of its blocks it was marked for the cache.
     cause     why the briefing was rendered anew; None when the pinned one stayed.

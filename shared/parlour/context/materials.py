@@ -24,7 +24,8 @@ class Materials:
     heartbeat    layer 9 as text.
     reminders    what the pack wants the model reminded of.
     words        what the user wrote now.
-    attachments  what the user sent with it, as text or as a block of an image (canonical JSON).
+    attachments  what the user sent with it, as text or as a block of an image (canonical JSON, which names the image's
+                 bytes and does not hold them); without text one of which there is only a name.
     """
 
     turn: int

@@ -7,13 +7,12 @@ from parlour.context.ledger import Entry
 from parlour.context.materials import Materials
 from parlour.context.segment import Block, Item, Layer, Lot, Segment, Source, foreign, joined, tagged, whole, words
 from parlour.context.tokens import Meter
-from parlour.infra.jsonable import canonical
+from parlour.infra.jsonable import JsonObject
 
 
 def config(meter: Meter, materials: Materials) -> tuple[Segment, Segment]:
     """Layers 0 and 1."""
-    named = sorted(materials.tools, key=lambda tool: str(tool.get("name")))
-    tools = tuple(whole(meter, tool) for tool in named)
+    tools = tuple(whole(meter, tool) for tool in _by_name(materials))
     texts = [item.text for item in materials.tiers if item.text.strip()]
     tiers = (words(meter, *joined(texts)),) if texts else ()
     return Segment(Layer.TOOLS, "config", "tools", tools), Segment(Layer.TIERS, "config", "system", tiers)
@@ -45,17 +44,22 @@ def spoken(meter: Meter, materials: Materials) -> tuple[Block, ...]:
     return history.said(meter, materials.words, materials.attachments)
 
 
-def entries(meter: Meter, materials: Materials) -> list[Entry]:
+def entries(meter: Meter, materials: Materials, tools: Segment) -> list[Entry]:
     """Entries for all of it; what is required is always in."""
-    tools = [Item(Lot.TOOLS, canonical(tool), Source("tools", str(tool.get("name")))) for tool in materials.tools]
+    told = zip(_by_name(materials), tools.blocks, strict=True)
+    offered = [Item(Lot.TOOLS, block.pieces[0], Source("tools", str(tool.get("name")))) for tool, block in told]
     said = [Item(Lot.WORDS, foreign(one.text), one.source) for one in materials.words]
     rest = [
         Item(Lot.FLOATING, materials.floating, Source("agents", "")),
         Item(Lot.HEARTBEAT, materials.heartbeat, Source("turns", str(materials.turn))),
         *_reminders(materials),
     ]
-    required = [*tools, *materials.tiers, *said, *rest]
+    required = [*offered, *materials.tiers, *said, *rest]
     return [Entry(item, meter.count(item.text)) for item in required if item.text.strip()]
+
+
+def _by_name(materials: Materials) -> list[JsonObject]:
+    return sorted(materials.tools, key=lambda tool: str(tool.get("name")))
 
 
 def _reminders(materials: Materials) -> Sequence[Item]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal, get_args
 
-from parlour.context.segment import Segment, Source
+from parlour.context.segment import Item, Segment, Source
 from parlour.infra.jsonable import JsonObject
 
 type Cause = Literal[
@@ -31,6 +31,16 @@ _MOST_DELTAS = 300
 
 
 @dataclass(frozen=True, slots=True)
+class Held:
+    """What a briefing holds of one candidate: the item without its words, which stand in the piece of that place."""
+
+    item: Item
+    tokens: int
+    place: int
+    shortened: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Pinned:
     """A rendered briefing.
 
@@ -40,6 +50,7 @@ class Pinned:
     versions    the persona's parts, as they were.
     clearance   its reader's.
     at          when it was rendered: what changed later is not in it.
+    held        the candidates that are in it.
     """
 
     segment: Segment
@@ -48,13 +59,14 @@ class Pinned:
     versions: JsonObject
     clearance: int
     at: datetime
+    held: tuple[Held, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Now:
     """What a pin is held against.
 
-    last_asked      when the session's model was asked last, None when it never was.
+    last_asked      when the last turn began in which the session's model was asked, None when it never was.
     reclassified    whether a source of the pin was deleted since, or is above the reader's clearance by now.
     forgotten       whether a source of the pin was forgotten.
     was_cut         whether the history is cut in this turn.

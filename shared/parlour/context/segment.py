@@ -181,7 +181,7 @@ _OUR_TAG = re.compile(r"<\s*(/?)\s*parlour\s*(?::\s*)+", re.IGNORECASE)
 
 def foreign(text: str) -> str:
     """Somebody else's words (a user's, a document's) with our own tags taken apart: nobody else writes those."""
-    return _OUR_TAG.sub(r"<\1parlour ", text)
+    return _OUR_TAG.sub(r"<\1parlour ", text) if "<" in text else text
 
 
 def tagged(name: str, *pieces: str) -> tuple[str, ...]:

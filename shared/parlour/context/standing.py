@@ -21,9 +21,11 @@ class Standing:
     pinned   the briefing as it was rendered, until a cause has it rendered anew.
     lead     what stands for the turns that history no longer tells.
     factors  tokens per plain token, by script, as they were when the session began.
-    asked    when a model was asked last, and which one (provider/model).
+    asked    when the last turn began in which a model was asked, and which one that was (provider/model); the cache
+             is warm for a little longer than that tells, by what the turn took.
     prints   the blocks of that prompt, and `marked` after how many of them it was marked for the cache.
     pace     the session's pauses and steps.
+    withheld what was sent with earlier messages and was not told any more.
     """
 
     pinned: Pinned | None = None
@@ -34,6 +36,7 @@ class Standing:
     prints: tuple[Print, ...] = ()
     marked: tuple[int, ...] = ()
     pace: Pace = field(default_factory=Pace)
+    withheld: tuple[str, ...] = ()
 
     def after_asking(self, at: datetime, model: str, prints: tuple[Print, ...], marked: tuple[int, ...]) -> "Standing":
         """The standing once this prompt was sent."""

@@ -48,7 +48,8 @@ class Meter:
 
     def count(self, text: str) -> int:
         """The tokens that `text` is budgeted at; text that spells a special token counts as plain text."""
-        return math.ceil(plain(text) * self._factor(text))
+        tokens, written = _measured(text)
+        return math.ceil(tokens * self.factors.get(written, UNLEARNED_FACTOR))
 
     def shortened(self, text: str, tokens: int) -> str:
         """The longest beginning of `text` that fits `tokens`, without half a character at its end."""
@@ -88,10 +89,15 @@ def _script(beginning: str) -> str:
     return max(found, key=lambda name: found[name], default="latin")
 
 
-@functools.lru_cache(maxsize=4_096)
 def plain(text: str) -> int:
     """The tokens of `text` in cl100k_base, before any factor."""
-    return len(_encoding().encode_ordinary(text))
+    return _measured(text)[0]
+
+
+@functools.lru_cache(maxsize=4_096)
+def _measured(text: str) -> tuple[int, str]:
+    """The plain tokens of a text and its script, together: a prompt asks for both some hundred times."""
+    return len(_encoding().encode_ordinary(text)), script(text)
 
 
 def _block(code: int) -> str:

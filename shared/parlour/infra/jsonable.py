@@ -6,10 +6,12 @@ import json
 type Json = bool | int | float | str | list["Json"] | dict[str, "Json"] | None
 type JsonObject = dict[str, Json]
 
+_CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str)
+
 
 def canonical(value: object) -> str:
     """One text per value: sorted keys, no spaces, no escapes; what hashes and byte comparisons are made of."""
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str)
+    return _CANONICAL.encode(value)
 
 
 def digest(value: object) -> str:

@@ -5,6 +5,7 @@ query that forgets its WHERE still sees one tenant only. The connection is never
 or a restore: one that lay idle is replaced, and so is one that the first statement finds dead. Work that
 may be repeated (`run`) is repeated once on a new connection when it loses its own in the middle. No answer
 is waited for longer than it can take: a peer may vanish without a word, and a proxy keeps the line open.
+Statements that come again are prepared, and stay so as long as the connection lives (docs/decisions/0034).
 """
 
 import math
@@ -17,6 +18,7 @@ from typing import Any
 from uuid import UUID
 
 import psycopg
+from psycopg import generators, pq
 from psycopg.abc import PQGen
 from psycopg.rows import class_row
 from psycopg.types.json import Jsonb, set_json_dumps
@@ -49,6 +51,9 @@ _FIRST_ANSWER_SECONDS = 12.0
 _GRACE_SECONDS = 1.0
 """How much later than the database itself we give a statement up."""
 
+_PREPARED_AFTER = 2
+"""Runs on one connection before a statement is prepared, which takes a round trip more."""
+
 _KEEPALIVE = {
     "tcp_user_timeout": 10_000,  # milliseconds: keepalives do not run while something sent waits for its receipt
     "keepalives": 1,
@@ -62,6 +67,13 @@ _BEGIN_AS = (
 )
 """All in one round trip. The simple protocol takes no parameters; what is put in is a UUID or nothing, and a number.
 RDS Proxy pins a connection on SET, but not on SET LOCAL."""
+
+_UNPREPARED = (
+    psycopg.errors.FeatureNotSupported,  # "cached plan must not change result type"
+    psycopg.errors.InvalidSqlStatementName,
+    psycopg.errors.DuplicatePreparedStatement,
+)
+"""How the server refuses what a connection prepared earlier."""
 
 type SecondsLeft = Callable[[], float]
 """How long the invocation has still to live."""
@@ -78,6 +90,16 @@ class Connection(psycopg.Connection[Any]):
     def wait[R](self, gen: PQGen[R], *arguments: Any, **named: Any) -> R:
         """Raises psycopg.OperationalError when patience is over; the connection is of no more use then."""
         return super().wait(_until(gen, time.monotonic() + self.patience()), *arguments, **named)
+
+    def undo(self) -> None:
+        """Roll back, and keep what is prepared: psycopg's own rollback sends DEALLOCATE ALL with it, on which RDS Proxy
+        pins. Raises psycopg.OperationalError when the connection is of no more use."""
+        if self.pgconn.transaction_status == pq.TransactionStatus.IDLE:
+            return
+        self.pgconn.send_query(b"ROLLBACK")
+        self.wait(generators.execute(self.pgconn))
+        if self.pgconn.transaction_status != pq.TransactionStatus.IDLE:
+            raise psycopg.OperationalError("the transaction could not be rolled back")
 
 
 @dataclass(slots=True)
@@ -102,7 +124,7 @@ class Transaction:
     def first[R](self, query: Query, record: type[R], /, **parameters: object) -> R | None:
         """The first row as `record`, or None."""
         with self._connection.cursor(row_factory=class_row(record)) as cursor:
-            return cursor.execute(*self._prepare(query, parameters)).fetchone()
+            return cursor.execute(*self._prepare(query, parameters), prepare=_prepared(query)).fetchone()
 
     def one[R](self, query: Query, record: type[R], /, **parameters: object) -> R:
         """The only row as `record`; a missing row is a bug of ours and raises LookupError."""
@@ -114,16 +136,16 @@ class Transaction:
     def all[R](self, query: Query, record: type[R], /, **parameters: object) -> list[R]:
         """Every row as `record`."""
         with self._connection.cursor(row_factory=class_row(record)) as cursor:
-            return cursor.execute(*self._prepare(query, parameters)).fetchall()
+            return cursor.execute(*self._prepare(query, parameters), prepare=_prepared(query)).fetchall()
 
     def value(self, query: Query, /, **parameters: object) -> Any:
         """The first column of the first row, or None."""
-        row = self._connection.execute(*self._prepare(query, parameters)).fetchone()
+        row = self._connection.execute(*self._prepare(query, parameters), prepare=_prepared(query)).fetchone()
         return None if row is None else row[0]
 
     def run(self, query: Query, /, **parameters: object) -> int:
         """Execute and say how many rows were touched."""
-        return self._connection.execute(*self._prepare(query, parameters)).rowcount
+        return self._connection.execute(*self._prepare(query, parameters), prepare=_prepared(query)).rowcount
 
     def run_many(self, query: Query, rows: Sequence[Mapping[str, object]], /) -> None:
         """Execute once per row in one round trip (psycopg pipelines it)."""
@@ -236,7 +258,8 @@ class Database:
         self.statements.note("begin")
         allowed = int(max(_LEAST_STATEMENT_MS, min(_LONGEST_STATEMENT_MS, self._left() * 1000)))
         self._connection.patience = lambda: min(_FIRST_ANSWER_SECONDS, self._patience())
-        self._connection.execute(_BEGIN_AS.format("" if tenant is None else UUID(str(tenant)), allowed).encode())
+        begin = _BEGIN_AS.format("" if tenant is None else UUID(str(tenant)), allowed)
+        self._connection.execute(begin.encode(), prepare=False)  # several statements in one cannot be prepared
         self._connection.patience = self._patience
         return self._connection
 
@@ -247,16 +270,16 @@ class Database:
         if self._connection is None:
             return
         try:
-            self._connection.rollback()
+            self._connection.undo()
         except psycopg.OperationalError:
             self.close()
 
 
 def connector(parameters: Mapping[str, str | int]) -> Connect:
-    """How to open a connection with libpq's `parameters`, keepalives and no prepared statements.
+    """How to open a connection with libpq's `parameters`, keepalives and prepared statements that are never given up.
 
-    RDS Proxy pins on prepared statements and refuses the start-up packet's `options`; the app role's time zone and
-    statement timeout are therefore the role's own settings (migration 0001).
+    RDS Proxy refuses the start-up packet's `options`; the app role's time zone and statement timeout are therefore the
+    role's own settings (migration 0001).
     """
 
     def connect(seconds: float = math.inf) -> Connection:
@@ -265,8 +288,9 @@ def connector(parameters: Mapping[str, str | int]) -> Connect:
         connection = Connection.connect(
             **{**given, "connect_timeout": int(patience)},  # type: ignore[arg-type]
             autocommit=True,  # a transaction is begun together with its tenant, not before
-            prepare_threshold=None,
+            prepare_threshold=_PREPARED_AFTER,
         )
+        connection.prepared_max = None  # the statements of a function are few, and giving one up may pin as well
         set_json_dumps(canonical, connection)
         return connection
 
@@ -293,9 +317,15 @@ def _until[R](gen: PQGen[R], deadline: float) -> PQGen[R]:
 
 
 def _is_gone(error: psycopg.Error, connection: Connection) -> bool:
-    """Whether the connection is not to be used again. Read-only: after a failover, this is the old writer."""
+    """Whether the connection is not to be used again. Read-only: after a failover, this is the old writer. What it has
+    prepared may be of a schema that was migrated since, or unknown to the server behind a proxy."""
     lost = isinstance(error, psycopg.OperationalError | psycopg.errors.ReadOnlySqlTransaction)
-    return lost or connection.broken or connection.closed
+    return lost or isinstance(error, _UNPREPARED) or connection.broken or connection.closed
+
+
+def _prepared(query: Query) -> bool | None:
+    """What psycopg is told: never, or when it has run often enough."""
+    return False if query.anew else None
 
 
 def _adapt(parameters: Mapping[str, object]) -> dict[str, object]:

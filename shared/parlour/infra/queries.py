@@ -4,7 +4,8 @@
     -- The session's inbound messages that no turn has taken, oldest first.
     SELECT ...;
 
-Parameters are psycopg's: `%(name)s`, a literal percent sign is `%%`.
+A line `-- plan: anew` among these has the statement planned for its very parameters whenever it runs, and never
+prepared (docs/decisions/0034). Parameters are psycopg's: `%(name)s`, a literal percent sign is `%%`.
 """
 
 import re
@@ -12,16 +13,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+_ANEW = "-- plan: anew"
 _PARAMETER = re.compile(r"%\((\w+)\)s")
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One statement with its name (`room.name`) and description."""
+    """One statement with its name (`room.name`) and description, and whether it is to be planned anew each time."""
 
     name: str
     description: str
     sql: str
+    anew: bool = False
 
     @property
     def parameters(self) -> frozenset[str]:
@@ -63,9 +66,9 @@ def parse(text: str, room: str) -> dict[str, Query]:
         name, _, rest = chunk.partition("\n")
         name = name.strip()
         lines = rest.splitlines()
-        described = [line[2:].strip() for line in lines if line.startswith("--")]
+        described = [line[2:].strip() for line in lines if line.startswith("--") and line != _ANEW]
         sql = "\n".join(line for line in lines if not line.startswith("--")).strip().rstrip(";")
         if not described or not sql or name in found:
             raise ValueError(f"{room}/queries.sql: {name!r} needs a description, a statement and a name of its own")
-        found[name] = Query(f"{room}.{name}", " ".join(described), sql)
+        found[name] = Query(f"{room}.{name}", " ".join(described), sql, _ANEW in lines)
     return found

@@ -106,10 +106,11 @@ class ReceiverSettings(WakeSettings):
 
 
 class OrchestratorSettings(DatabaseSettings, EmbeddingSettings, ToolSettings, SpendSettings):
-    """One turn."""
+    """One turn; pictures from the bucket."""
 
     outbox_queue_url: str
     tools_queue_url: str
+    media_bucket: str
     bedrock_claude: bool = Field(default=False, description="whether agents may use the provider bedrock")
     model_secret: str = Field(description='secret: JSON {"anthropic_api_key": "..."}; empty: none configured')
     anthropic_base_url: str = Field(default="", description="for a gateway or a test server; empty: the provider's own")
@@ -188,6 +189,7 @@ class HttpApiSettings(WakeSettings, EmbeddingSettings, PulseSettings):
     ingest_queue_url: str
     ingest_dead_letters_url: str
     files_bucket: str
+    media_bucket: str
     token_secret: str = Field(description="secret: the key that visitor tokens are signed with")
     operator_secret: str = Field(description="secret: the deployment operator's key")
     oidc_issuers: str = Field(default="", description="issuers whose tokens members may carry, comma-separated")

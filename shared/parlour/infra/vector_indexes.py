@@ -12,7 +12,7 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
-from parlour.infra import log
+from parlour.infra import log, row_indexes
 from parlour.infra.jsonable import digest
 
 _MOST_DIMENSIONS = 4000
@@ -21,9 +21,6 @@ _MOST_DIMENSIONS = 4000
 _CARE = 128
 """How many neighbours are looked at for the sixteen that a vector is linked to (pgvector's ef_construction; 64 unless
 told). With 64 a million vectors in a thousand clusters are found to 92 percent, however long one searches."""
-
-_LOCK = 7_276_911_351
-"""Any constant will do; it keeps two migrators from making the same index at once."""
 
 
 def index_name(space: str) -> str:
@@ -36,31 +33,17 @@ def build(owner: psycopg.Connection[Any], spaces: Mapping[str, int]) -> list[str
 
     `owner` is a connection of the owning role with no transaction open. An index whose making broke off is made anew.
     """
-    was = owner.autocommit
-    owner.autocommit = True  # CONCURRENTLY is not allowed inside a transaction
-    try:
-        owner.execute("SELECT pg_advisory_lock(%s)", (_LOCK,))
+    with row_indexes.alone(owner):
         return [space for space, dimensions in spaces.items() if _build(owner, space, dimensions)]
-    finally:
-        owner.execute("SELECT pg_advisory_unlock(%s)", (_LOCK,))
-        owner.autocommit = was
 
 
 def _build(owner: psycopg.Connection[Any], space: str, dimensions: int) -> bool:
     if dimensions > _MOST_DIMENSIONS:
         log.warning("space_without_index", dimensions=dimensions, most=_MOST_DIMENSIONS)
         return False
-    name = index_name(space)
-    found = owner.execute(
-        "SELECT i.indisvalid FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid WHERE c.relname = %s", (name,)
-    ).fetchone()
-    if found == (True,):
-        return False
-    owner.execute(sql.SQL("DROP INDEX IF EXISTS {}").format(sql.Identifier(name)))
-    statement = sql.SQL(
-        "CREATE INDEX CONCURRENTLY {} ON embeddings"
-        " USING hnsw ((vector::halfvec({})) halfvec_cosine_ops) WITH (ef_construction = {}) WHERE model = {}"
+    over = sql.SQL(
+        "ON embeddings USING hnsw ((vector::halfvec({})) halfvec_cosine_ops) WITH (ef_construction = {})"
+        " WHERE model = {}"
     )
-    parts = (sql.Identifier(name), sql.Literal(dimensions), sql.Literal(_CARE), sql.Literal(space))
-    owner.execute(statement.format(*parts))
-    return True
+    parts = (sql.Literal(dimensions), sql.Literal(_CARE), sql.Literal(space))
+    return row_indexes.make(owner, index_name(space), over.format(*parts))

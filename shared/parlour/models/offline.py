@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, dropwhile
 
-from parlour.infra.jsonable import JsonObject, canonical, digest
+from parlour.infra.jsonable import Json, JsonObject, canonical, digest
 from parlour.models.extract import Document, Quote, quotes
 from parlour.models.question import parts
 from parlour.models.request import Completed, ModelRequest, Part, TextDelta, Usage, blocks_of, objects
@@ -26,6 +26,7 @@ _WELCOME = "You are welcome!"
 _NOTHING = "I found nothing in the documents that answers this. Naming the record, document or date may help."
 _BROKEN = "The search did not work just now. Please ask again in a moment."
 _NO_SEARCH = "I have no documents to search here."
+_BLIND = "I cannot look at what you sent along. Ask in words, and I look it up."
 
 _THANKS = vocabulary("thanks thank thankyou thx cheers dhanyavad shukriya धन्यवाद शुक्रिया")
 _COURTESY = _THANKS | vocabulary(
@@ -53,17 +54,24 @@ _CHUNK_WORDS = 4
 _BRACKETED = re.compile(r"\[(\d+)\]")
 """A document's own footnote marks would read as citations of ours."""
 
-_TAIL = re.compile(r"<parlour:tail>.*?(?:</parlour:tail>|\Z)", re.DOTALL)
-"""What the turn adds after the user's words (time, reminders): not something the user said."""
+_TAIL = re.compile(
+    r"<parlour:(tail|file)>.*?(?:</parlour:\1>|\Z)|^\[The user also sent .*\]$", re.DOTALL | re.MULTILINE
+)
+"""What the turn adds to the user's words (time, reminders, what came along): not something the user said."""
+
+_LOOKED_AT = 6_400
+"""Letters that a picture counts for: about what one costs a model that sees it."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Talk:
-    """What matters of a request: what was asked, the last thing asked before that, what the search brought since."""
+    """What matters of a request: what was asked, the last thing asked before that, what the search brought since; and
+    whether something was sent along now."""
 
     asked: str
     before: str
     results: tuple[JsonObject, ...]
+    sent: bool = False
 
     @property
     def parts(self) -> list[tuple[str, str]]:
@@ -83,7 +91,7 @@ class OfflineModel:
 
     def stream(self, request: ModelRequest, /, *, seconds_left: float) -> Iterator[Part]:  # noqa: ARG002
         """One search for each thing asked, then an answer; it takes no time and never fails."""
-        prompt = canonical(request.to_json())
+        prompt = canonical(_unseen(request.to_json()))
         blocks = _answer(request, _talk(request.messages))
         texts = [text for block in blocks if isinstance(text := block.get("text"), str)]
         for text in texts:
@@ -93,6 +101,8 @@ class OfflineModel:
 
 
 def _answer(request: ModelRequest, talk: _Talk) -> tuple[JsonObject, ...]:
+    if not talk.asked and talk.sent:
+        return _text(f"{NOTE}\n\n{_BLIND}")
     if _is_courtesy(talk):
         return _text(_WELCOME if _THANKS & _lower(talk.asked) else _GREETING)
     if talk.results:
@@ -151,6 +161,9 @@ def _line(quote: Quote) -> str:
 
 def _talk(messages: Sequence[JsonObject]) -> _Talk:
     said = [(place, text) for place, message in enumerate(messages) if (text := _words_of_user(message))]
+    opening = [message for message in messages if _is_opening(message)][-1:]
+    if any(_came_along(message) and not _words_of_user(message) for message in opening):
+        return _Talk("", "", (), sent=True)
     place, asked = said[-1] if said else (-1, "")
     earlier = (text for _, text in reversed(said[:-1]) if _meant(text) - _COURTESY)
     since = (block for message in messages[place + 1 :] for block in blocks_of(message))
@@ -158,10 +171,32 @@ def _talk(messages: Sequence[JsonObject]) -> _Talk:
     return _Talk(asked, next(earlier, ""), results)
 
 
-def _words_of_user(message: JsonObject) -> str:
+def _is_opening(message: JsonObject) -> bool:
+    return message.get("role") == "user" and all(block.get("type") != "tool_result" for block in blocks_of(message))
+
+
+def _came_along(message: JsonObject) -> bool:
+    """Whether a message brought something beside words: a picture, a file, or the name of one."""
     blocks = blocks_of(message)
-    if message.get("role") != "user" or any(block.get("type") == "tool_result" for block in blocks):
+    added = (found[0] for block in blocks for found in _TAIL.finditer(str(block.get("text", ""))))
+    return any(block.get("type") == "image" for block in blocks) or any("parlour:tail" not in one for one in added)
+
+
+def _unseen(value: Json) -> Json:
+    """What was sent, a picture's bytes left out."""
+    if isinstance(value, list):
+        return [_unseen(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    if value.get("type") == "image":
+        return {"type": "image", "source": "." * _LOOKED_AT}
+    return {name: _unseen(one) for name, one in value.items()}
+
+
+def _words_of_user(message: JsonObject) -> str:
+    if not _is_opening(message):
         return ""
+    blocks = blocks_of(message)
     texts = [str(block.get("text", "")) for block in blocks if block.get("type") == "text"]
     return _TAIL.sub("", "\n".join(texts)).strip()
 

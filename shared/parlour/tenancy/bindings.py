@@ -23,9 +23,10 @@ __all__ = [
 ]
 
 
-def load(tx: Transaction, binding_id: UUID) -> Persona | None:
-    """The binding with its human, team, agent and tenant, in one query; inactive ones too: look at `is_active`."""
-    return store.persona(tx, binding_id)
+def load(tx: Transaction, binding_id: UUID, user_id: UUID | None = None) -> Persona | None:
+    """The binding with its human, team, agent and tenant, and the user who talks to it if one is named, in one query;
+    inactive ones too: look at `is_active`."""
+    return store.persona(tx, binding_id, user_id)
 
 
 def by_id(tx: Transaction, binding_id: UUID) -> Binding | None:

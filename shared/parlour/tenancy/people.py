@@ -9,6 +9,7 @@ from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
 from parlour.tenancy import store
 from parlour.tenancy.labels import readable
+from parlour.tenancy.persona import Persona
 from parlour.tenancy.records import Contact, Session, User, Visibility
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "Session",
     "User",
     "Visibility",
+    "acting",
     "contact",
     "open_session",
     "open_visitor",
@@ -23,7 +25,6 @@ __all__ = [
     "session",
     "session_of",
     "sessions_of",
-    "user",
 ]
 
 
@@ -117,11 +118,6 @@ def open_session(
     return opened
 
 
-def user(tx: Transaction, user_id: UUID) -> User | None:
-    """One end user."""
-    return store.user(tx, user_id)
-
-
 def session(tx: Transaction, session_id: UUID) -> Session | None:
     """One session, whoever it belongs to."""
     return store.session(tx, session_id)
@@ -161,6 +157,15 @@ def principal_of(tx: Transaction, user_id: UUID, binding_id: UUID) -> Principal:
     if acting is None:
         raise NotFound("this user or binding is no longer here")
     return Principal(acting.tenant_id, "user", acting.id, clearance=acting.clearance)
+
+
+def acting(persona: Persona) -> Principal:
+    """As `principal_of`, for a persona that was read with its user."""
+    talking, binding = persona.user, persona.binding
+    if talking is None:
+        raise NotFound("this user or binding is no longer here")
+    clearance = binding.clearance if talking.clearance is None else talking.clearance
+    return Principal(persona.tenant.tenant_id, "user", talking.id, clearance=clearance)
 
 
 def _may_read(principal: Principal, found: Session) -> bool:

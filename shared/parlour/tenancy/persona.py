@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from parlour.infra.jsonable import Json, JsonObject
-from parlour.tenancy.records import Tenant
+from parlour.tenancy.records import Tenant, User
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +98,17 @@ class Agent:
 
 @dataclass(frozen=True, slots=True)
 class Persona:
-    """Everything about a binding that a turn needs, as it was at one moment."""
+    """Everything about a binding that a turn needs, as it was at one moment. `user`: who talks to it, if it was asked
+    for and is there. `record_mark`: of whoever wrote the tenant's records last, as it was read along; None where the
+    reading transaction has written itself."""
 
     tenant: Tenant
     binding: Binding
     human: Human
     team: Team
     agent: Agent
+    user: User | None = None
+    record_mark: str | None = None
 
     @property
     def versions(self) -> JsonObject:

@@ -43,13 +43,18 @@ UPDATE tenants SET status = %(status)s, updated_at = %(now)s
 RETURNING tenant_id, slug, display_name, status, settings, version, created_at, updated_at;
 
 -- name: persona
--- A binding with its three tiers and its tenant, each as one JSON object.
-SELECT to_jsonb(t) AS tenant, to_jsonb(b) AS binding, to_jsonb(h) AS human, to_jsonb(m) AS team, to_jsonb(a) AS agent
+-- A binding with its three tiers and its tenant, each as one JSON object; and the user who talks to it, if one is named.
+-- With them the mark of whoever wrote the tenant's records last, where it covers all that this transaction sees.
+SELECT to_jsonb(t) AS tenant, to_jsonb(b) AS binding, to_jsonb(h) AS human, to_jsonb(m) AS team, to_jsonb(a) AS agent,
+       to_jsonb(u) AS "user",
+       CASE WHEN pg_current_xact_id_if_assigned() IS NULL
+            THEN COALESCE((SELECT latest::text FROM record_writes), '') END AS record_mark
   FROM bindings b
   JOIN tenants t USING (tenant_id)
   JOIN humans h ON h.tenant_id = b.tenant_id AND h.id = b.human_id
   JOIN teams m ON m.tenant_id = b.tenant_id AND m.id = b.team_id
   JOIN agents a ON a.tenant_id = b.tenant_id AND a.id = b.agent_id
+  LEFT JOIN users u ON u.tenant_id = b.tenant_id AND u.id = %(user_id)s::uuid
  WHERE b.id = %(binding_id)s;
 
 -- name: binding_by_id
@@ -136,10 +141,6 @@ SELECT current_tenant(), %(session_id)s, u.id, b.id, %(entity_id)s::uuid, %(visi
 RETURNING id, user_id, binding_id, entity_id, visibility, channel, title, is_main, created_at, last_active_at,
           (SELECT GREATEST(b.clearance, u.clearance) FROM users u CROSS JOIN bindings b
             WHERE u.id = %(user_id)s AND b.id = %(binding_id)s) AS needs;
-
--- name: user
--- One end user.
-SELECT id, phone, display_name, locale, clearance, created_at FROM users WHERE id = %(user_id)s;
 
 -- name: session
 -- One session, and what clearance others need to read it: it may hold whatever its user may see, and what it is about

@@ -36,6 +36,8 @@ class _PersonaRow:
     human: JsonObject
     team: JsonObject
     agent: JsonObject
+    user: JsonObject | None
+    record_mark: str | None
 
 
 def route(tx: Transaction, key: str) -> Route | None:
@@ -73,8 +75,8 @@ def set_tenant_status(tx: Transaction, status: Status, now: datetime) -> Tenant 
     return tx.first(SQL["set_tenant_status"], Tenant, status=status, now=now)
 
 
-def persona(tx: Transaction, binding_id: UUID) -> Persona | None:
-    row = tx.first(SQL["persona"], _PersonaRow, binding_id=binding_id)
+def persona(tx: Transaction, binding_id: UUID, user_id: UUID | None) -> Persona | None:
+    row = tx.first(SQL["persona"], _PersonaRow, binding_id=binding_id, user_id=user_id)
     if row is None:
         return None
     return Persona(
@@ -83,6 +85,8 @@ def persona(tx: Transaction, binding_id: UUID) -> Persona | None:
         human=_fit(Human, row.human),
         team=_fit(Team, row.team),
         agent=_fit(Agent, row.agent),
+        user=_fit(User, row.user) if row.user else None,
+        record_mark=row.record_mark,
     )
 
 
@@ -112,10 +116,6 @@ def open_visitor(tx: Transaction, **values: UUID | datetime | str | None) -> Con
 
 def open_session(tx: Transaction, **values: UUID | datetime | int | str | None) -> Session | None:
     return tx.first(SQL["open_session"], Session, **values)
-
-
-def user(tx: Transaction, user_id: UUID) -> User | None:
-    return tx.first(SQL["user"], User, user_id=user_id)
 
 
 def session(tx: Transaction, session_id: UUID) -> Session | None:

@@ -23,14 +23,21 @@ from parlour.turns.running import Running
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a turn says and how it ended. `problem` is a code for operators, None when all went well. `reader`: as whom
-    the model was asked, whose sources it may cite; without one it cites nothing."""
+    """What a turn says and how it ended. `problem` is a code for operators, None when all went well, and `detail` what
+    more they are told of it. `reader`: as whom the model was asked, whose sources it may cite; without one it cites
+    nothing."""
 
     text: str
     state: Literal["answered", "failed"] = "answered"
     degraded: bool = False
     problem: str | None = None
     reader: Principal | None = None
+    detail: str = ""
+
+    @property
+    def reason(self) -> str | None:
+        """The problem as the turn keeps it."""
+        return f"{self.problem}: {self.detail}" if self.problem and self.detail else self.problem
 
 
 def answer(running: Running, said: Answer) -> None:
@@ -122,7 +129,7 @@ def _finish(running: Running, tx: Transaction, said: Answer, stage_ms: dict[str,
     """Close the turn, with how its calls enter history and what the session's next prompt stands on."""
     prompting = running.prompting
     return store.finish_turn(
-        tx, running.lease, running.turn.id, state=said.state, degraded=said.degraded, problem=said.problem,
+        tx, running.lease, running.turn.id, state=said.state, degraded=said.degraded, problem=said.reason,
         stage_ms=stage_ms, called=prompting.called() if prompting else (),
         standing=prompting.over() if prompting else None, now=running.services.clock(),
     )  # fmt: skip

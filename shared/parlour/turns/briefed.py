@@ -39,32 +39,26 @@ def scope_of(about: Focus | None) -> Scope:
     return "project" if _is_project(about) else "entity"
 
 
-def candidates(
-    principal: Principal, tx: Transaction, about: Focus | None, persona: Persona, listed: Sequence[Tool]
-) -> list[Item]:
-    """Candidates for the briefing: those that it cannot do without."""
+def candidates(about: Focus | None, listed: Sequence[Tool]) -> list[Item]:
+    """Candidates for the briefing: what decides whether it is rendered anew."""
     if about is None:
         return []
-    items = [*_pulse(principal, tx, about)]
-    items.append(Item(Lot.RECORD, about.text, Source("entities", str(about.id)), title=about.linked.handle))
-    items += _linked(about, listed)
-    items += _documents(tx, principal, about, persona)
-    scope.check(scope_of(about), items)
-    return items
+    record = Item(Lot.RECORD, about.text, Source("entities", str(about.id)), title=about.linked.handle)
+    return [record, *_linked(about, listed)]
 
 
 def further(
     principal: Principal, tx: Transaction, about: Focus | None, persona: Persona, listed: Sequence[Tool], now: datetime
 ) -> list[Item]:
-    """Candidates for a briefing that is rendered anew, beside the others: what stands further around."""
+    """Candidates for a briefing that is rendered anew, beside the others: the record's Pulse, for this is a look
+    at it, a project's documents, and what stands around the record."""
     if about is None:
         knows = any(tool.name == "list_entities" for tool in listed)
         return [_item(one) for one in around.projects(principal, tx)] if knows else []
-    if about.pulse:
-        read.note(tx, about.id, now)
+    pulse = _pulse(principal, tx, about, now) if about.pulse else []
     near = around.around(principal, tx, about.id, team_id=persona.team.id, is_project=_is_project(about))
-    items = [_item(one) for one in near]
-    scope.check_held(scope_of(about), items)
+    items = [*pulse, *_documents(tx, principal, about, persona), *map(_item, near)]
+    scope.check(scope_of(about), [*candidates(about, listed), *items])
     return items
 
 
@@ -78,9 +72,10 @@ def since(principal: Principal, tx: Transaction, pinned: Pinned | None) -> tuple
     return [_item(one) for one in reversed(found.changes)], bool(found.gone)
 
 
-def _pulse(principal: Principal, tx: Transaction, about: Focus) -> list[Item]:
-    """The record's Pulse, and what came since in one line; nothing without one."""
-    found = read.seen(principal, tx, about.id) if about.pulse else None
+def _pulse(principal: Principal, tx: Transaction, about: Focus, now: datetime) -> list[Item]:
+    """The record's Pulse, and what came since in one line; nothing without one, but the look at it counts."""
+    read.note(tx, about.id, now)
+    found = read.seen(principal, tx, about.id)
     if found is None or found.pulse is None:
         return []
     pulse, version = found.pulse, Source("pulses", str(about.id), found.pulse.version)

@@ -7,12 +7,14 @@ from datetime import datetime
 from uuid import UUID
 
 from parlour.context import budget, heartbeat, tiers
-from parlour.context.assemble import begin
+from parlour.context.assemble import Begun, begin
 from parlour.context.calls import Round
+from parlour.context.forms import Basis
 from parlour.context.history import Message, PastTurn
 from parlour.context.materials import Materials, Moment
 from parlour.context.segment import Item, Layer, Lot, Source
 from parlour.context.standing import Standing
+from parlour.context.tokens import Meter
 from parlour.infra.errors import Misconfigured, NotFound, PromptOverflow
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
@@ -25,8 +27,9 @@ from parlour.tools import calls
 from parlour.tools.calls import OpenCall
 from parlour.tools.definition import Tool
 from parlour.tools.registry import load_tools
-from parlour.turns import briefed, polite, store
+from parlour.turns import attached, briefed, polite, store
 from parlour.turns.journal import Call, Journal, Step
+from parlour.turns.prompts import resuming
 from parlour.turns.prompts.prompting import Prompting, earlier, named, resumed
 from parlour.turns.records import Inbound, Lease, OpenTurn
 
@@ -66,26 +69,26 @@ def load(
 ) -> Loaded:  # fmt: skip
     """Read the turn's material; `providers` are those that can be asked. NotFound when the
     binding or the user is gone, Misconfigured when a tier is wrong."""
-    persona = bindings.load(tx, lease.binding_id)
+    persona = bindings.load(tx, lease.binding_id, lease.user_id)
     if persona is None:
         raise NotFound("the session's binding is gone")
-    principal = people.principal_of(tx, lease.user_id, lease.binding_id)
+    principal = people.acting(persona)
     tools = load_tools(tx, persona.agent.tools)
     about = _about(tx, principal, lease, persona, links, now)
     read = _Reading(tx, principal, lease, turn, inputs, persona, tools, about, _model(persona, providers))
+    journal = Journal((), (), persona.agent.max_tool_iterations) if turn.is_new else read.journal()
     prompting = (None if turn.is_new else read.resumed()) or read.prompting()
     left_open = {} if turn.is_new else {(one.step, one.call_id): one for one in calls.unfinished(tx, turn.id)}
     undispatched = [] if turn.is_new else calls.undispatched(tx, turn.id)
-    journal = _journal(tx, turn, persona.agent.max_tool_iterations)
     return Loaded(
         principal, persona, tuple(tools), prompting, journal, left_open, undispatched,
         entity_id=about.id if about else None, asked=_asked(prompting.materials),
     )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Reading:
-    """A turn whose material is being read."""
+    """A turn whose material is being read; `is_withheld` once something of its own calls is not told any more."""
 
     tx: Transaction
     principal: Principal
@@ -96,17 +99,30 @@ class _Reading:
     tools: Sequence[Tool]
     about: Focus | None
     model: str
+    is_withheld: bool = False
+
+    def journal(self) -> Journal:
+        """Where a turn that goes on stands. What its calls found and its reader may not be told of any more is not in
+        it, and its prompts are begun anew then."""
+        tx, turn = self.tx, self.turn
+        steps = tuple(Step(row.number, _tuple(row.blocks), row.stop_reason) for row in store.steps(tx, turn.id))
+        finished = tuple(Call(row.step, row.call_id, row.result) for row in store.finished_calls(tx, turn.id))
+        journal = Journal(steps, finished, self.persona.agent.max_tool_iterations)
+        told = resuming.as_told_now(tx, self.lease.id, journal, self._writes(), self.principal.clearance)
+        self.is_withheld = told is not journal
+        return told
 
     def resumed(self) -> Prompting | None:
         """The prompts of a turn that goes on, as they were begun: not a byte of them changes. None when no model was
-        asked yet, and when they are to be begun anew: the turn was redriven, which may be days later, or its reader
-        may see less by now."""
+        asked yet, and when they are to be begun anew: the turn was redriven, which may be days later, its reader may
+        see less by now, or something in them was deleted or closed to that reader."""
         found = resumed(self.tx, self.lease.id, self.turn.id)
         if found is None:
             return None
         basis, rounds, steps = found
         moment = basis.begun.moment
-        if moment.at != self.turn.frozen_at or moment.clearance > self.principal.clearance:
+        is_stale = moment.at != self.turn.frozen_at or moment.clearance > self.principal.clearance
+        if is_stale or self._is_closed(basis):
             return None
         return Prompting(
             basis.materials, basis.profile, moment, basis.standing, basis.begun, self._writes(), rounds, steps,
@@ -115,40 +131,65 @@ class _Reading:
 
     def prompting(self) -> Prompting:
         """The prompts of a turn that begins."""
-        standing, past = earlier(self.tx, self.lease.id, self.turn.number, self.model)
+        standing, past, is_closed = self._earlier()
         changed, is_gone = briefed.since(self.principal, self.tx, standing.pinned)
         moment = Moment(
-            self.turn.frozen_at, self.principal.clearance, self.model, self._versions(), reclassified=is_gone
-        )
-        materials = self._materials(standing, moment, past, changed)
-        return Prompting(materials, self._profile(), moment, standing, writes=self._writes())
+            self.turn.frozen_at, self.principal.clearance, self.model, self._versions(),
+            reclassified=is_gone or is_closed,
+        )  # fmt: skip
+        materials, profile = self._materials(standing, past, changed), self._profile()
+        prompting = Prompting(materials, profile, moment, standing, writes=self._writes())
+        once_recalled = _once_recalled(profile)
+        begun = _begun(materials, standing, once_recalled, moment)
+        if begun is None or begun.causes:
+            prompting.materials = self._with_further(materials)
+        elif once_recalled == profile:
+            prompting.begun = begun
+        return prompting
 
-    def _materials(
-        self, standing: Standing, moment: Moment, past: Sequence[PastTurn], changed: Sequence[Item]
-    ) -> Materials:
-        persona, user = self.persona, people.user(self.tx, self.lease.user_id)
-        materials = Materials(
+    def _earlier(self) -> tuple[Standing, list[PastTurn], bool]:
+        return earlier(self.tx, self.lease.id, self.turn.number, self.model, self.principal.clearance)
+
+    def _is_closed(self, basis: Basis) -> bool:
+        """Whether something that the turn's prompts tell of was deleted or closed to their reader since."""
+        told = [*basis.materials.attachments, *basis.materials.tail]
+        return (
+            self.is_withheld
+            or self._earlier()[2]
+            or briefed.since(self.principal, self.tx, basis.begun.standing.pinned)[1]
+            or resuming.is_closed(self.tx, self.lease.id, told, self.principal.clearance)
+        )
+
+    def _materials(self, standing: Standing, past: Sequence[PastTurn], changed: Sequence[Item]) -> Materials:
+        persona, user = self.persona, self.persona.user
+        return Materials(
             turn=self.turn.number,
             tools=tuple(tool.to_model() for tool in self.tools),
             tiers=_tiers(persona, self.tools),
             floating=tiers.floating(persona.agent),
             reminders=persona.agent.reminders,
             heartbeat=heartbeat.text(
-                self.turn.frozen_at, self.inputs[-1].channel, user.locale if user else None,
+                Meter(standing.factors), self.turn.frozen_at, self.inputs[-1].channel, user.locale if user else None,
                 user.display_name if user else None, self.turn.number,
             ),
             words=[
                 Message(text, Source("messages", str(one.id))) for one in self.inputs if (text := polite.as_read(one))
             ],
             about=self.about.linked.handle if self.about else "",
+            briefing=briefed.candidates(self.about, self.tools),
             past=past,
             tail=changed,
+            attachments=self._attachments(),
         )  # fmt: skip
-        asked = self.principal, self.tx, self.about, persona, self.tools
-        materials = replace(materials, briefing=briefed.candidates(*asked))
-        if not _is_due(materials, standing, moment, self._profile()):
-            return materials
-        return replace(materials, briefing=[*materials.briefing, *briefed.further(*asked, moment.at)])
+
+    def _with_further(self, materials: Materials) -> Materials:
+        """With what stands further around, for a briefing that may be rendered anew: it stays pinned for long."""
+        further = briefed.further(self.principal, self.tx, self.about, self.persona, self.tools, self.turn.frozen_at)
+        return replace(materials, briefing=[*materials.briefing, *further])
+
+    def _attachments(self) -> tuple[Item, ...]:
+        rows = [row for one in self.inputs for row in one.attached or []]
+        return attached.sent(rows, self.principal.clearance)
 
     def _writes(self) -> frozenset[str]:
         return frozenset(tool.name for tool in self.tools if tool.writes)
@@ -170,15 +211,14 @@ def _model(persona: Persona, providers: Collection[str]) -> str:
     return ""
 
 
-def _is_due(materials: Materials, standing: Standing, moment: Moment, profile: budget.Profile) -> bool:
-    """Whether the briefing may be rendered anew: whether it would be if the budget were spent now. It stays pinned for
-    long, so one that is must not lack what stands further around."""
+def _begun(materials: Materials, standing: Standing, profile: budget.Profile, moment: Moment) -> Begun | None:
+    """The turn as it begins with what is known so far; None where it cannot, or has no briefing yet."""
     if standing.pinned is None:
-        return True
+        return None
     try:
-        return bool(begin(materials, standing, _once_recalled(profile), moment).causes)
+        return begin(materials, standing, profile, moment)
     except PromptOverflow:
-        return True
+        return None
 
 
 def _once_recalled(profile: budget.Profile) -> budget.Profile:
@@ -213,20 +253,14 @@ def _about(
     """The record that the session is about, as its user may see it now; without one nothing is read."""
     if lease.entity_id is None:
         return None
-    return focus(principal, tx, lease.entity_id, team_id=persona.team.id, cache=links, now=now)
+    return focus(
+        principal, tx, lease.entity_id, team_id=persona.team.id, cache=links, mark=persona.record_mark, now=now
+    )
 
 
 def _worth_sending(blocks: tuple[JsonObject, ...]) -> tuple[JsonObject, ...]:
     """Models do answer with empty text beside a tool call, and refuse to read it back."""
     return tuple(block for block in blocks if block.get("type") != "text" or str(block.get("text", "")).strip())
-
-
-def _journal(tx: Transaction, turn: OpenTurn, max_tool_iterations: int) -> Journal:
-    if turn.is_new:
-        return Journal((), (), max_tool_iterations)
-    steps = tuple(Step(row.number, _tuple(row.blocks), row.stop_reason) for row in store.steps(tx, turn.id))
-    finished = tuple(Call(row.step, row.call_id, row.result) for row in store.finished_calls(tx, turn.id))
-    return Journal(steps, finished, max_tool_iterations)
 
 
 def _tuple[T](blocks: list[T] | None) -> tuple[T, ...] | None:

@@ -49,29 +49,40 @@ UPDATE turns
  WHERE id = %(turn_id)s AND state = 'open' AND attempted_by = %(holder)s;
 
 -- name: open_turn
--- A new turn if there is something to answer; its moment and configuration versions are frozen here.
-INSERT INTO turns (tenant_id, id, session_id, binding_id, number, attempts, attempted_by, frozen_at, config)
-SELECT current_tenant(), %(turn_id)s, s.id, s.binding_id,
-       1 + (SELECT COALESCE(max(t.number), 0) FROM turns t WHERE t.session_id = s.id), 1, %(holder)s, %(now)s,
-       jsonb_build_object('binding', b.version, 'human', h.version, 'team', m.version, 'agent', a.version)
-  FROM sessions s
-  JOIN bindings b ON b.id = s.binding_id
-  JOIN humans h ON h.id = b.human_id
-  JOIN teams m ON m.id = b.team_id
-  JOIN agents a ON a.id = b.agent_id
- WHERE s.id = %(session_id)s
-   AND EXISTS (SELECT FROM messages i WHERE i.session_id = s.id AND i.state = 'unanswered')
-RETURNING id, number, attempts, frozen_at, true AS is_new;
-
--- name: freeze_inputs
--- Every unanswered message of the session becomes an input of this turn.
-UPDATE messages
-   SET state = 'taken', turn_id = %(turn_id)s
- WHERE session_id = %(session_id)s AND state = 'unanswered';
+-- A new turn over what is to be answered, if anything is; its messages, moment and configuration versions are frozen
+-- here. A message whose file is still being fetched is left to the wake that follows the file, unless it came before
+-- `awaited_since`.
+WITH ready AS (
+    SELECT id FROM messages
+     WHERE session_id = %(session_id)s AND state = 'unanswered'
+       AND (media IS NULL OR media ?| ARRAY['stored', 'refused', 'put_off'] OR received_at < %(awaited_since)s
+            OR COALESCE(media ->> 'url', '') = '' AND COALESCE(media ->> 'id', '') = '')
+), opened AS (
+    INSERT INTO turns (tenant_id, id, session_id, binding_id, number, attempts, attempted_by, frozen_at, config)
+    SELECT current_tenant(), %(turn_id)s, s.id, s.binding_id,
+           1 + (SELECT COALESCE(max(t.number), 0) FROM turns t WHERE t.session_id = s.id), 1, %(holder)s, %(now)s,
+           jsonb_build_object('binding', b.version, 'human', h.version, 'team', m.version, 'agent', a.version)
+      FROM sessions s
+      JOIN bindings b ON b.id = s.binding_id
+      JOIN humans h ON h.id = b.human_id
+      JOIN teams m ON m.id = b.team_id
+      JOIN agents a ON a.id = b.agent_id
+     WHERE s.id = %(session_id)s AND EXISTS (SELECT FROM ready)
+    RETURNING id, number, attempts, frozen_at
+), frozen AS (
+    UPDATE messages SET state = 'taken', turn_id = opened.id FROM opened WHERE messages.id IN (SELECT id FROM ready)
+)
+SELECT id, number, attempts, frozen_at, true AS is_new FROM opened;
 
 -- name: inputs
--- The turn's frozen messages in order of arrival, with the address that a reply on their channel goes to.
-SELECT m.id, m.channel, m.kind, m.body, m.received_at, i.address
+-- The turn's frozen messages in order of arrival, with the address that a reply on their channel goes to, and with what
+-- came with each: `level` and `is_gone` are those of the file that it was read from, as that is now.
+SELECT m.id, m.channel, m.kind, m.body, m.received_at, i.address,
+       (SELECT jsonb_agg(to_jsonb(a) || jsonb_build_object(
+                  'level', GREATEST(a.classification, COALESCE(f.classification, 0)),
+                  'is_gone', a.file_id IS NOT NULL AND COALESCE(f.object_key, '') = '') ORDER BY a.place, a.id)
+          FROM attachments a LEFT JOIN files f ON (f.tenant_id, f.id) = (a.tenant_id, a.file_id)
+          WHERE a.message_id = m.id) AS attached
   FROM messages m
   JOIN sessions s ON s.id = m.session_id
   LEFT JOIN channel_identities i ON i.user_id = s.user_id AND i.channel = m.channel
@@ -166,10 +177,50 @@ SELECT id, session_id, state
 UPDATE sessions SET last_active_at = %(now)s WHERE id = %(session_id)s;
 
 -- name: own_session
--- A web session of this user with its binding.
-SELECT id, binding_id, channel
-  FROM sessions
- WHERE id = %(session_id)s AND user_id = %(user_id)s;
+-- A web session of this user with its binding, and whose team answers there.
+SELECT s.id, s.binding_id, s.channel, b.team_id
+  FROM sessions s
+  JOIN bindings b ON b.id = s.binding_id
+ WHERE s.id = %(session_id)s AND s.user_id = %(user_id)s;
+
+-- name: start_upload
+-- Something is about to be uploaded in a session, to be sent along with a message of it; nothing is touched where as many
+-- as may wait do already. What no message came with since `given_up` waits no more.
+INSERT INTO attachments (tenant_id, id, session_id, kind, name, size_bytes, object_key, created_at)
+SELECT current_tenant(), %(id)s, %(session_id)s, 'coming', %(name)s, %(size_bytes)s, %(object_key)s, %(now)s
+ WHERE (SELECT count(*) FROM attachments w WHERE w.session_id = %(session_id)s AND w.kind = 'coming' AND w.created_at > %(given_up)s) < %(most)s
+ON CONFLICT (tenant_id, id) DO UPDATE SET name = EXCLUDED.name;
+
+-- name: abandoned_uploads
+-- Uploads of any session that no message came with in time, a bounded number, oldest first; held until the transaction
+-- ends.
+SELECT id, name, object_key, false AS is_sent
+  FROM attachments
+ WHERE kind = 'coming' AND created_at <= %(given_up)s
+ ORDER BY created_at
+ LIMIT %(most)s
+   FOR UPDATE SKIP LOCKED;
+
+-- name: drop_uploads
+-- Uploads that no message came with, whose bytes are gone.
+DELETE FROM attachments WHERE id = ANY(%(ids)s) AND kind = 'coming';
+
+-- name: uploads_of
+-- Uploads of a session by their ids.
+SELECT id, name, object_key, message_id IS NOT NULL AS is_sent
+  FROM attachments
+ WHERE session_id = %(session_id)s AND id = ANY(%(ids)s) AND object_key IS NOT NULL;
+
+-- name: attach
+-- What is sent along with a message; an upload goes with one message only.
+INSERT INTO attachments (tenant_id, id, session_id, message_id, place, kind, name, media_type, size_bytes, object_key,
+                         sha256, body, file_id, file_version, classification, created_at)
+VALUES (current_tenant(), %(id)s, %(session_id)s, %(message_id)s, %(place)s, %(kind)s, %(name)s, %(media_type)s,
+        %(size_bytes)s, %(object_key)s, %(sha256)s, %(body)s, %(file_id)s, %(file_version)s, %(classification)s, %(now)s)
+ON CONFLICT (tenant_id, id) DO UPDATE
+   SET message_id = EXCLUDED.message_id, place = EXCLUDED.place, kind = EXCLUDED.kind,
+       media_type = EXCLUDED.media_type, size_bytes = EXCLUDED.size_bytes, sha256 = EXCLUDED.sha256, body = EXCLUDED.body
+ WHERE attachments.message_id IS NULL OR attachments.message_id = EXCLUDED.message_id;
 
 -- name: insert_reply
 -- The turn's reply; its place in the session is after everything that was there when it was written.
@@ -180,16 +231,17 @@ VALUES (current_tenant(), %(id)s, %(session_id)s, %(binding_id)s, %(turn_id)s, '
 ON CONFLICT (tenant_id, id) DO NOTHING;
 
 -- name: insert_citation
--- A source that the reply cites.
-INSERT INTO citations (tenant_id, message_id, number, row_id, title, locator)
-VALUES (current_tenant(), %(message_id)s, %(number)s, %(row_id)s, %(title)s, %(locator)s)
+-- A source that the reply cites, and what it belongs to.
+INSERT INTO citations (tenant_id, message_id, number, row_id, title, locator, entity_id, document_id, file_id)
+SELECT current_tenant(), %(message_id)s, %(number)s, r.id, %(title)s, %(locator)s, r.entity_id, r.document_id, r.file_id
+  FROM (VALUES (%(row_id)s::uuid)) AS one (id) LEFT JOIN context_rows r ON r.id = one.id
 ON CONFLICT DO NOTHING;
 
 -- name: finish_turn
 -- The turn is over: its inputs are answered, or parked when it failed, and the session is let go; `called` is how its
 -- tool calls enter history, `standing` what the session's next prompt stands on (null where no model was asked).
--- Nobody has to look after the session any more, unless more was written in the meantime. What was said gets its rows
--- and vectors later.
+-- Nobody has to look after the session any more, unless more was written in the meantime, or a file is still to come.
+-- What was said gets its rows and vectors later.
 WITH stands AS (
     UPDATE session_prompts
        SET standing = %(standing)s::jsonb, updated_at = %(now)s
@@ -333,7 +385,12 @@ SELECT m.id, m.direction, m.channel, m.kind, m.body AS text, m.sent_at AS at, m.
        COALESCE((SELECT jsonb_agg(jsonb_build_object('number', c.number, 'title', c.title, 'locator', c.locator)
                                   ORDER BY c.number)
                    FROM citations c LEFT JOIN context_rows r ON (r.tenant_id, r.id) = (c.tenant_id, c.row_id)
-                  WHERE c.message_id = m.id AND COALESCE(r.classification, 0) <= %(clearance)s), '[]') AS citations
+                  WHERE c.message_id = m.id AND COALESCE(r.classification, 0) <= %(clearance)s), '[]') AS citations,
+       COALESCE((SELECT jsonb_agg(jsonb_build_object('kind', a.kind, 'name', a.name, 'media_type', a.media_type,
+                                                     'size_bytes', a.size_bytes) ORDER BY a.place, a.id)
+                   FROM attachments a LEFT JOIN files f ON (f.tenant_id, f.id) = (a.tenant_id, a.file_id)
+                  WHERE a.message_id = m.id AND (a.file_id IS NULL OR f.object_key <> '')
+                    AND GREATEST(a.classification, COALESCE(f.classification, 0)) <= %(clearance)s), '[]') AS attachments
   FROM messages m
   JOIN sessions s ON s.id = m.session_id
   JOIN users u ON u.id = s.user_id

@@ -1,7 +1,6 @@
 """What a turn is reminded of: older messages that its question is about, once when it begins."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from parlour.context.segment import Item, Lot, Source
 from parlour.infra import log
@@ -26,7 +25,7 @@ def add_recalled(running: Running, loaded: Loaded) -> None:
     prompting = loaded.prompting
     since, now = prompting.standing.lead.since, loaded.asked[-1] if loaded.asked else ""
     others = points_back(now)
-    if prompting.begun is not None or not now.strip() or not (since or others):
+    if prompting.recorded or not now.strip() or not (since or others):
         return
     with running.stages.timed("recall"):
         query = expand(now, unsaid(now.strip(), loaded.asked))
@@ -40,7 +39,7 @@ def add_recalled(running: Running, loaded: Loaded) -> None:
             return items([(numbers[row.row_id], row) for row in rows])
 
         found = running.services.database.run(loaded.principal, look)
-    prompting.materials = replace(prompting.materials, tail=(*prompting.materials.tail, *found))
+    prompting.recalled(found)
 
 
 def items(numbered: Sequence[tuple[int, Recalled]]) -> list[Item]:

@@ -1,6 +1,6 @@
 """From an envelope to a stored message and a woken session. A duplicate changes nothing, but wakes again."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -10,7 +10,7 @@ from uuid import UUID
 from parlour.channels import statuses
 from parlour.channels.envelope import Envelope
 from parlour.infra import log
-from parlour.infra.errors import MalformedPayload, NotFound
+from parlour.infra.errors import MalformedPayload
 from parlour.infra.ids import NewId
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database, Transaction
@@ -19,8 +19,8 @@ from parlour.infra.work_due import GRACE
 from parlour.principal import Principal, system
 from parlour.tenancy import bindings, people, routes
 from parlour.tenancy.routes import Route
-from parlour.turns import store
-from parlour.turns.records import NewMessage, Received
+from parlour.turns import attaching, store
+from parlour.turns.records import NewAttachment, NewMessage, Received
 
 type Outcome = Literal["stored", "duplicate", "status", "unknown_number"]
 
@@ -60,8 +60,9 @@ def receive(
 ) -> Outcome:
     """Store what a provider delivered, in one transaction as its tenant, then wake the session's turn.
 
-    What came beside text is kept after that, so that it holds nothing up; when that raises, the message comes again
-    as a duplicate, and only the file is seen to. `send_on` wakes the sender of a reply that a status settled in part.
+    What came beside text is seen to in between, so that the turn has it; when that raises, the message comes again as a
+    duplicate. Should it never come again, the sweep wakes the session. `send_on` wakes the sender of a reply that a
+    status settled in part.
 
     A number that no active binding answers is acknowledged and counted: refusing it would only make the provider
     send it again and, in the end, disable the webhook. RetryError when the database or the queue is away; the
@@ -76,11 +77,11 @@ def receive(
     if stored is None:
         return _unknown_number(envelope)
     received, is_new = stored
-    if received.state == "unanswered":
-        _wake(turns, route.tenant_id, received, is_new=is_new, now=now)
     log.info("message_received", tenant_id=route.tenant_id, message_id=received.id, session_id=received.session_id)
     if envelope.media:
         keep_file(system(route.tenant_id), received.id)
+    if received.state == "unanswered":
+        _wake(turns, route.tenant_id, received, is_new=is_new, now=now)
     return "stored" if is_new else "duplicate"
 
 
@@ -93,19 +94,27 @@ def receive_web(
     client_id: str | None,
     now: datetime,
     new_id: NewId,
+    attachments: Sequence[NewAttachment] = (),
 ) -> UUID:
-    """Store what a visitor wrote in their own session and wake its turn; returns the message's id.
+    """Store what a visitor wrote in their own session, with what `attaching.gather` found for it, and wake its turn;
+    returns the message's id.
 
     `client_id` makes a repeated post the same message. NotFound when the session is not the principal's own.
     """
     message_id = new_id(now)
+    name = web_name(session_id, client_id or str(message_id))
     received, is_new = database.run(
-        principal, partial(_arrived_on_the_web, principal, session_id, text, client_id, message_id, now)
+        principal, partial(_arrived_on_the_web, principal, session_id, text, name, message_id, attachments, now)
     )
     if received.state == "unanswered":
         _wake(turns, principal.tenant_id, received, is_new=is_new, now=now)
     log.info("message_received", tenant_id=principal.tenant_id, message_id=received.id, session_id=session_id)
     return received.id
+
+
+def web_name(session_id: UUID, client_id: str) -> str:
+    """What a message of the web is known by in its binding."""
+    return f"web:{session_id}:{client_id}"
 
 
 def _route(database: Database, key: str) -> Route | None:
@@ -127,19 +136,20 @@ def _arrived(
 
 
 def _arrived_on_the_web(
-    principal: Principal, session_id: UUID, text: str, client_id: str | None, message_id: UUID, now: datetime,
-    tx: Transaction,
+    principal: Principal, session_id: UUID, text: str, name: str, message_id: UUID,
+    attachments: Sequence[NewAttachment], now: datetime, tx: Transaction,
 ) -> tuple[Received, bool]:  # fmt: skip
-    session = store.own_session(tx, session_id, principal.id) if principal.id else None
-    if session is None:
-        raise NotFound("there is no such session of yours; open one with POST /v1/sessions")
+    session = attaching.own_session(principal, tx, session_id)
     store.touch_session(tx, session.id, now)
     message = NewMessage(
         id=message_id, session_id=session.id, binding_id=session.binding_id, state="unanswered", channel="web",
-        kind="text", body=text, media=None, provider_message_id=f"web:{session.id}:{client_id or message_id}",
+        kind="text" if text else "media", body=text, media=None, provider_message_id=name,
         sent_at=now, received_at=now, metadata={}, due_at=now + GRACE,
     )  # fmt: skip
-    return _store(tx, message)
+    received, is_new = _store(tx, message)
+    if is_new:
+        attaching.attach(tx, message, attachments)
+    return received, is_new
 
 
 def _unknown_number(envelope: Envelope) -> Outcome:

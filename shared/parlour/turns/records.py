@@ -57,7 +57,8 @@ class OpenTurn:
 
 @dataclass(frozen=True, slots=True)
 class Inbound:
-    """A message that a turn answers; `address` is where a reply on its channel goes, None when unknown."""
+    """A message that a turn answers; `address` is where a reply on its channel goes, None when unknown; `attached` the
+    rows of what came with it (`turns/attached.py`)."""
 
     id: UUID
     channel: str
@@ -65,14 +66,16 @@ class Inbound:
     body: str
     received_at: datetime
     address: str | None = None
+    attached: list[JsonObject] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """A message that the user wrote before the turn."""
+    """A message that the user wrote before the turn, with what came with it."""
 
     kind: str
     body: str
+    attached: list[JsonObject] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +112,34 @@ class OwnSession:
     id: UUID
     binding_id: UUID
     channel: str
+    team_id: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """Something uploaded in a session; `is_sent` once a message came with it."""
+
+    id: UUID
+    name: str
+    object_key: str
+    is_sent: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NewAttachment:
+    """What is about to be sent along with a message: an image by its key, or a text by its words."""
+
+    id: UUID
+    kind: str
+    name: str
+    media_type: str
+    size_bytes: int
+    object_key: str | None = None
+    sha256: str | None = None
+    body: str | None = None
+    file_id: UUID | None = None
+    file_version: int | None = None
+    classification: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,3 +272,4 @@ class TranscriptRow:
     at: datetime
     turn_id: UUID | None
     citations: list[JsonObject]
+    attachments: list[JsonObject]

@@ -11,7 +11,6 @@ from parlour.infra.errors import (
     LeaseHeld,
     LeaseLost,
     Misconfigured,
-    ParlourError,
     PromptOverflow,
     ProviderRejected,
     ProviderUnavailable,
@@ -134,18 +133,26 @@ def _work(running: Running) -> Answer:
         is_open = loaded.persona.tenant.status == "active" and loaded.persona.binding.is_active
         line = polite.instead(running.inputs, is_open=is_open)
         return _converse(running, loaded) if line is None else Answer(line)
-    except (ProviderUnavailable, ProviderRejected, PromptOverflow, Misconfigured, SpendRefused) as problem:
+    except PromptOverflow as problem:
+        return _overflowed(running, problem)
+    except (ProviderUnavailable, ProviderRejected, Misconfigured, SpendRefused) as problem:
         log.error("turn_degraded", problem, turn_id=running.turn.id, code=problem.code)
         log.count("DegradedTurn")
-        return Answer(_line_for(problem), degraded=True, problem=problem.code)
+        line = polite.OVER_CAP if isinstance(problem, SpendRefused) else polite.SLOW
+        return Answer(line, degraded=True, problem=problem.code)
 
 
-def _line_for(problem: ParlourError) -> str:
-    """What the user hears of a problem that trying again would not mend."""
-    if isinstance(problem, SpendRefused):
-        return polite.OVER_CAP
-    too_long = isinstance(problem, PromptOverflow) and problem.layer == "message"
-    return polite.TOO_LONG if too_long else polite.SLOW
+def _overflowed(running: Running, problem: PromptOverflow) -> Answer:
+    """A line that says what is too large, where that is the user's to shorten; the operator is told which layer it is
+    and by how much."""
+    code = f"{problem.code}_{problem.layer}"
+    log.error(
+        "turn_degraded", problem, turn_id=running.turn.id, code=code, tokens=problem.tokens, left=problem.budget
+    )  # fmt: skip
+    log.count("DegradedTurn")
+    wrote = running.prompting is not None and running.prompting.wrote
+    size = f"takes {problem.tokens:,} tokens, {max(0, problem.budget):,} are left"
+    return Answer(polite.overflowed(problem.layer, wrote=wrote), degraded=True, problem=code, detail=size)
 
 
 def _load(running: Running) -> Loaded:

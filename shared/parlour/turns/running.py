@@ -12,6 +12,7 @@ from parlour.infra.queues import Delays, Queue
 from parlour.knowledge.records.linked import LinkCache
 from parlour.knowledge.tools.kit import EmbedderOf
 from parlour.models.fallback import LEAST_SECONDS
+from parlour.models.pictures import Pictures
 from parlour.models.request import Model
 from parlour.tools.calls import OpenCall
 from parlour.tools.run import Endpoints
@@ -36,6 +37,7 @@ class Services:
     embedder       what a tenant's questions are embedded with.
     default_cap    US dollars a day for a tenant without a cap of its own.
     links          what conversations about records begin with, as read a moment ago.
+    pictures       has the bytes of the pictures that prompts name.
     """
 
     database: Database
@@ -51,6 +53,7 @@ class Services:
     sleep: Callable[[float], None]
     jitter: Callable[[float, float], float]
     links: LinkCache = field(default_factory=LinkCache)
+    pictures: Pictures = field(default_factory=Pictures)
 
 
 @dataclass(slots=True)

@@ -8,10 +8,10 @@ from uuid import UUID
 
 from parlour.context.assemble import Assembled
 from parlour.infra import log
-from parlour.infra.errors import SpendRefused
+from parlour.infra.errors import ProviderRejected, ProviderUnavailable, SpendRefused
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
-from parlour.models import fallback, prices, route, spend
+from parlour.models import fallback, pictures, prices, route, spend
 from parlour.models.request import Attempt, Completed, ModelRequest, Reset, TextDelta, Usage
 from parlour.models.route import Choice
 from parlour.turns import store
@@ -87,12 +87,27 @@ class _Asking:
         except SpendRefused:
             self._take(reservation, choice)  # is refused again, in a transaction of its own that tells people
             raise
-        self.prompting.sent(self.assembled)
+        self.prompting.sent(self.number, self.assembled)
 
     def stream(self, choices: list[Choice]) -> Completed:
-        """The model's answer, its text streamed to the feed."""
-        prompt, services = self.assembled.prompt, self.running.services
+        """The model's answer, its text streamed to the feed. A prompt that any model refused with its pictures is sent
+        again without them, if none answered: a broken one must not end the conversation that it stands in."""
+        prompt = self.assembled.prompt
         request = ModelRequest(choices[0].model, LONGEST_ANSWER, prompt.tools, prompt.system, prompt.messages)
+        if not pictures.has_any(request):
+            return self._ask(choices, request)
+        with self.running.stages.timed("pictures"):
+            shown = self.running.services.pictures.resolved(request)
+        try:
+            return self._ask(choices, shown)
+        except (ProviderRejected, ProviderUnavailable):
+            if not any(one.outcome == "rejected" for one in self.attempts):
+                raise
+            log.warning("pictures_left_out", turn_id=self.running.turn.id, step=self.number)
+            return self._ask(choices, pictures.without(shown))
+
+    def _ask(self, choices: list[Choice], request: ModelRequest) -> Completed:
+        services = self.running.services
         with self.running.stages.timed("model"):
             parts = fallback.ask(
                 choices, services.models, request, seconds_left=self.running.seconds_left() - SECONDS_KEPT,

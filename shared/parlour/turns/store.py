@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
+from parlour.channels.included import AWAITED
 from parlour.infra.jsonable import Json, JsonObject
 from parlour.infra.postgres import Transaction, jsonb
 from parlour.infra.queries import Queries
@@ -17,6 +18,7 @@ from parlour.turns.records import (
     Inbound,
     Lease,
     LlmCall,
+    NewAttachment,
     NewMessage,
     OpenTurn,
     OwnSession,
@@ -27,6 +29,7 @@ from parlour.turns.records import (
     StepRow,
     TranscriptRow,
     TurnRow,
+    Upload,
 )
 
 SQL = Queries.beside(__file__)
@@ -64,15 +67,15 @@ def release_lease(tx: Transaction, lease: Lease) -> None:
 
 
 def begin_turn(tx: Transaction, lease: Lease, turn_id: UUID, now: datetime) -> OpenTurn | None:
-    """The session's open turn, or a new one over what is unanswered; None when there is nothing to answer."""
+    """The session's open turn, or a new one over what is unanswered; None when there is nothing to answer.
+
+    What came with a file that is still being fetched is answered once the file was seen to, or `AWAITED` after it came.
+    """
     turn = tx.first(SQL["resume_turn"], OpenTurn, session_id=lease.id, holder=lease.holder)
-    if turn is None:
-        turn = tx.first(
-            SQL["open_turn"], OpenTurn, session_id=lease.id, turn_id=turn_id, holder=lease.holder, now=now
-        )  # fmt: skip
-        if turn is not None:
-            tx.run(SQL["freeze_inputs"], session_id=lease.id, turn_id=turn_id)
-    return turn
+    return turn or tx.first(
+        SQL["open_turn"], OpenTurn,
+        session_id=lease.id, turn_id=turn_id, holder=lease.holder, now=now, awaited_since=now - AWAITED,
+    )  # fmt: skip
 
 
 def refund_attempt(tx: Transaction, lease: Lease, turn_id: UUID) -> None:
@@ -132,6 +135,12 @@ def insert_message(tx: Transaction, message: NewMessage) -> Received | None:
     return tx.first(SQL["insert_message"], Received, **_fields(message))
 
 
+def is_known(tx: Transaction, binding_id: UUID, provider_message_id: str) -> bool:
+    """Whether a message of that name is there already."""
+    values = {"binding_id": binding_id, "provider_message_id": provider_message_id}
+    return tx.first(SQL["message_by_provider_id"], Received, **values) is not None
+
+
 def message_by_provider_id(tx: Transaction, binding_id: UUID, provider_message_id: str) -> Received:
     """The message that was stored under this provider id."""
     return tx.one(
@@ -142,6 +151,38 @@ def message_by_provider_id(tx: Transaction, binding_id: UUID, provider_message_i
 def touch_session(tx: Transaction, session_id: UUID, now: datetime) -> None:
     """Note that the session is in use; locks its row, so that messages get their positions one writer at a time."""
     tx.run(SQL["touch_session"], session_id=session_id, now=now)
+
+
+def start_upload(
+    tx: Transaction, session_id: UUID, *, upload_id: UUID, name: str, size_bytes: int, object_key: str, most: int,
+    given_up: datetime, now: datetime,
+) -> bool:  # fmt: skip
+    """Write down that something is about to be uploaded in the session; False when `most` wait for a message that were
+    begun since `given_up`."""
+    values = {"id": upload_id, "session_id": session_id, "name": name, "size_bytes": size_bytes, "now": now}
+    return tx.run(SQL["start_upload"], object_key=object_key, most=most, given_up=given_up, **values) > 0
+
+
+def abandoned_uploads(tx: Transaction, given_up: datetime, most: int) -> list[Upload]:
+    """Uploads of the tenant's that were begun before `given_up` and that no message came with."""
+    return tx.all(SQL["abandoned_uploads"], Upload, given_up=given_up, most=most)
+
+
+def drop_uploads(tx: Transaction, ids: Sequence[UUID]) -> None:
+    """Forget uploads that no message came with."""
+    tx.run(SQL["drop_uploads"], ids=list(ids))
+
+
+def uploads_of(tx: Transaction, session_id: UUID, ids: Sequence[UUID]) -> list[Upload]:
+    """Those of the session's uploads that have these ids."""
+    return tx.all(SQL["uploads_of"], Upload, session_id=session_id, ids=list(ids))
+
+
+def attach(tx: Transaction, message: NewMessage, place: int, one: NewAttachment) -> bool:
+    """Send something along with a message; False when it went with another one."""
+    values = {name: getattr(one, name) for name in one.__slots__}
+    sent = {"session_id": message.session_id, "message_id": message.id, "now": message.received_at, "place": place}
+    return tx.run(SQL["attach"], **sent, **values) > 0
 
 
 def own_session(tx: Transaction, session_id: UUID, user_id: UUID) -> OwnSession | None:

@@ -227,6 +227,7 @@ def app_services(connections: Connections, clock: Time, queue: Sent, queues: Que
         ingest=queues.ingest,
         pulse=queues.pulse,
         uploads=queues.bucket,
+        media=queues.bucket,
         dead_letters=queues.dead,
         token_secret=lambda: TOKEN_SECRET,
         default_cap=Decimal(20),

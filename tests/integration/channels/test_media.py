@@ -13,7 +13,8 @@ import pytest
 from botocore.config import Config
 from moto import mock_aws
 
-from parlour.channels.media import LARGEST_BYTES, LONGEST_PUT_OFF, PATIENCE, MediaKeeper
+from parlour.channels.included import LARGEST_BYTES, PATIENCE
+from parlour.channels.media import LONGEST_PUT_OFF, MediaKeeper
 from parlour.channels.sniff import kind_of
 from parlour.infra.errors import AccessRefused, ObjectsUnavailable, ProviderUnavailable
 from parlour.infra.jsonable import JsonObject

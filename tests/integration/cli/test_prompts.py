@@ -8,6 +8,7 @@ from uuid import UUID
 
 import pytest
 
+from parlour.cli import prompts, terminal
 from tests.desk import Desk
 from tests.integration.cli.test_commands import Parlour, configured, parlour, programs
 from tests.integration.prompted import two_turns
@@ -105,3 +106,21 @@ def test_what_makes_no_sense_is_refused_in_one_line(
 ) -> None:
     assert parlour(*arguments) == status
     assert len(capsys.readouterr().err.strip().splitlines()) == 1
+
+
+def test_what_was_closed_or_deleted_since_is_said(
+    parlour: Parlour, desk: Desk, talk: list[UUID], capsys: pytest.CaptureFixture[str]
+) -> None:
+    desk.rows(
+        "UPDATE ledgers SET basis = (SELECT basis FROM ledgers WHERE step = 1 LIMIT 1) WHERE step = 3 RETURNING 1"
+    )
+    assert parlour("explain", str(talk[1])) == 0
+    assert "the turn was begun anew here" in capsys.readouterr().out
+    assert parlour("explain", str(talk[1]), "--diff", str(talk[1])) == 0
+    assert "the two have little in common" in capsys.readouterr().out
+    found = {"step": 1, "recorded_hash": "h", "hash": "h", "matches": True, "forgotten": [], "withheld": [],
+             "gone": [{"table": "entities", "id": "7"}]}  # fmt: skip
+    terminal.show(prompts.rebuilt(found))
+    assert "deleted since: entities 7" in capsys.readouterr().out
+    terminal.show(prompts.rebuilt({**found, "withheld": [{"layer": "calls", "words": "x"}]}))
+    assert "closed or deleted since (calls)" in capsys.readouterr().out

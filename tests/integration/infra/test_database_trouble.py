@@ -5,7 +5,8 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from uuid import UUID, uuid4
@@ -207,18 +208,87 @@ class TestTrust:
 
         assert Database(never)._connection is None  # so that a snapshot holds none
 
-    def test_nothing_is_prepared_however_often_it_runs(self, database: Database) -> None:
-        for _ in range(20):
-            with database.transaction(None) as tx:
-                tx.value(SETTING, name="statement_timeout")
-                tx.run_many(SETTING, [{"name": "statement_timeout"}] * 10)
-        assert database.run(None, lambda tx: tx.value(PREPARED)) == 0
-
     def test_a_schema_that_is_older_than_the_code_is_something_to_wait_for(self, database: Database) -> None:
         for statement in ("SELECT nothing FROM tenants", "SELECT 1 FROM nowhere"):
             with pytest.raises(SchemaOutdated):
                 database.run(None, lambda tx, text=statement: tx.run(Query("test.new", "New.", text)))  # type: ignore[misc]
         assert database.run(None, lambda tx: tx.value(COUNT)) == 0
+
+
+class TestPreparing:
+    """Statements that come again are prepared, and nothing is sent on which a proxy pins."""
+
+    def test_what_comes_again_is_prepared_and_the_beginning_is_not(self, database: Database) -> None:
+        for _ in range(20):
+            with database.transaction(None) as tx:
+                tx.value(SETTING, name="statement_timeout")
+        assert database.run(None, lambda tx: tx.all(TEXTS, Text)) == [Text("SELECT current_setting($1)")]
+
+    def test_after_an_error_all_is_prepared_still(self, database: Database, tmp_path: Path, now: datetime) -> None:
+        ours = uuid4()
+        for _ in range(3):
+            database.run(ours, Work(now, lambda tx: None))
+        kept, pid = database.run(None, lambda tx: (tx.value(PREPARED), tx.value(PID)))
+        with sent(database, tmp_path / "sent") as messages:
+            with pytest.raises(ZeroDivisionError):
+                database.run(ours, Work(now, lambda tx: 1 // 0))
+            with pytest.raises(psycopg.errors.NotNullViolation), database.transaction(ours) as tx:
+                tx.run(INSERT, slug=None, now=now)
+            assert database.run(None, lambda tx: (tx.value(PREPARED), tx.value(PID))) == (kept, pid)
+        assert kept >= 1
+        assert "ROLLBACK" in messages()
+        assert not [word for word in ("DEALLOCATE", "DISCARD", "PREPARE ") if word in messages()]
+
+    def test_what_is_to_be_planned_anew_is_never_prepared(self, database: Database) -> None:
+        anew = Query("test.anew", "Planned anew.", "SELECT 1 AS statement", anew=True)
+        with database.transaction(None) as tx:
+            for _ in range(10):
+                tx.value(anew)
+                tx.run(anew)
+                tx.all(anew, Text)
+                tx.first(anew, Text)
+            assert tx.value(PREPARED) == 0
+
+    def test_hundreds_are_prepared_and_none_is_given_up(self, database: Database, tmp_path: Path) -> None:
+        with sent(database, tmp_path / "sent") as messages, database.transaction(None) as tx:
+            for number in 3 * [*range(150)]:
+                tx.value(Query("test.many", "One of many.", f"SELECT {number}"))
+            assert tx.value(PREPARED) == 150
+        assert "DEALLOCATE" not in messages()
+
+    def test_a_migration_meanwhile_has_the_work_done_again_on_a_new_connection(
+        self, database: Database, database_name: str, cluster: Cluster, now: datetime
+    ) -> None:
+        everything = Query("test.everything", "Whole rows.", "SELECT * FROM tenants")
+        ours, work = uuid4(), Work(now, lambda tx: tx.run(everything), times=10)
+        for _ in range(4):
+            database.run(ours, work)
+        with cluster.superuser(database_name) as owner:
+            owner.execute("ALTER TABLE tenants ADD COLUMN later int")
+        assert database.run(ours, work) == "done"
+        assert work.calls == 4 + 2
+
+
+@dataclass(frozen=True)
+class Text:
+    """A prepared statement."""
+
+    statement: str
+
+
+TEXTS = Query("test.texts", "What is prepared.", "SELECT statement FROM pg_prepared_statements ORDER BY statement")
+
+
+@contextmanager
+def sent(database: Database, into: Path) -> Iterator[Callable[[], str]]:
+    """Everything that is said on the database's connection, as libpq tells it."""
+    database.run(None, lambda tx: tx.value(PID))
+    connection = database._connection
+    assert connection is not None
+    with into.open("w") as file:
+        connection.pgconn.trace(file.fileno())
+        yield into.read_text
+        connection.pgconn.untrace()
 
 
 class Wire:

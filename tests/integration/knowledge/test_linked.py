@@ -43,6 +43,9 @@ SELECT current_tenant(), %(id)s, e.id, %(team)s, e.key, e.name, %(description)s,
 KINDS = {"project": [], "task": ["state"], "document": [], "risk": ["severity"]}
 
 
+_MARK = Query("test.mark", "Who wrote last.", "SELECT latest::text FROM record_writes")
+
+
 @dataclass
 class Yard:
     """A task T-1 and what is put next to it, written as plainly as can be."""
@@ -92,6 +95,10 @@ class Yard:
         who = principal or self.reader()
         with self.database.transaction(who) as tx:
             return linked.focus(who, tx, self.focus, **{"now": self.library.now, **how})  # type: ignore[arg-type]
+
+    def mark(self) -> str:
+        with self.database.transaction(self.library.principal) as tx:
+            return str(tx.value(_MARK))
 
     def page(self, ref: str = "task/T-1", **how: object) -> linked.Page:
         with self.database.transaction(self.reader()) as tx:
@@ -282,6 +289,16 @@ def test_what_was_read_is_kept_for_a_minute_and_read_in_one_statement(yard: Yard
     assert counting.reads == 1
     assert yard.look(cache=cache, now=now + timedelta(seconds=61)) == first
     assert counting.reads == 2
+
+
+def test_whoever_has_read_the_mark_already_needs_no_statement_for_what_is_kept(yard: Yard) -> None:
+    other, cache = yard.next_to("task/T-2"), LinkCache()
+    first = yard.focused(cache=cache)
+    mark, before = yard.mark(), yard.database.statements.count
+    assert yard.focused(cache=cache, mark=mark) == first
+    assert yard.database.statements.count - before == 1  # the transaction's beginning
+    yard.run("UPDATE entities SET name = 'Renamed' WHERE id = %(id)s", id=other)
+    assert yard.focused(cache=cache, mark=yard.mark()) == yard.focused() != first
 
 
 def writes(yard: Yard) -> Sequence[str]:

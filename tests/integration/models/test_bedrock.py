@@ -24,12 +24,13 @@ if TYPE_CHECKING:
 MODEL = "eu.anthropic.claude-sonnet-4-5-20250929-v1:0"
 SECRET = "bedrock-canary-4f1b"
 MARK: JsonObject = {"type": "ephemeral"}
+PICTURE: JsonObject = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}
 REQUEST = ModelRequest(
     model=MODEL,
     max_tokens=300,
     tools=({"name": "look", "description": "Look.", "input_schema": {"type": "object"}, "cache_control": MARK},),
     system=({"type": "text", "text": "You are Meera. ₹", "cache_control": MARK},),
-    messages=({"role": "user", "content": [{"type": "text", "text": "What is the retention?"}]},),
+    messages=({"role": "user", "content": [PICTURE, {"type": "text", "text": "What is the retention?"}]},),
 )
 USAGE = {"input_tokens": 7, "cache_read_input_tokens": 1_800, "cache_creation_input_tokens": 250, "output_tokens": 1}
 START = chunk("message_start", message={"id": "msg_1", "role": "assistant", "content": [], "usage": USAGE})

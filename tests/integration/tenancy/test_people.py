@@ -12,10 +12,17 @@ from parlour.infra.errors import NotFound
 from parlour.infra.ids import NewId
 from parlour.infra.postgres import Database, Transaction
 from parlour.principal import Principal, system
-from parlour.tenancy import people
+from parlour.tenancy import bindings, people
 from tests.integration.tenancy.conftest import Firm, add_binding, execute
 
 PHONE = "+919800000001"
+
+
+def known(tx: Transaction, firm: Firm, user_id: UUID) -> people.User | None:
+    """Who talks to the firm's binding, as a turn reads it."""
+    persona = bindings.load(tx, firm.binding_id, user_id)
+    assert persona is not None
+    return persona.user
 
 
 @pytest.fixture
@@ -39,7 +46,7 @@ def test_a_first_message_makes_a_user_and_their_main_session(
         before = database.statements.count
         contact = write(tx, acme.binding_id)
         assert database.statements.count == before + 1
-        user, session = people.user(tx, contact.user_id), people.session(tx, contact.session_id)
+        user, session = known(tx, acme, contact.user_id), people.session(tx, contact.session_id)
     assert contact.is_new
     assert user == people.User(contact.user_id, PHONE, "Asha", None, None, now)
     assert session is not None
@@ -68,7 +75,7 @@ def test_somebody_who_hides_their_number_has_none_and_is_known_again(
     with database.transaction(acme.tenant_id) as tx:
         first, other = write(tx, acme.binding_id, "IN.1349"), write(tx, acme.binding_id, "IN.1350")
         again = write(tx, acme.binding_id, "IN.1349")
-        user = people.user(tx, first.user_id)
+        user = known(tx, acme, first.user_id)
     assert (again.user_id, again.session_id) == (first.user_id, first.session_id)
     assert other.user_id != first.user_id
     assert user is not None
@@ -94,7 +101,7 @@ def test_one_number_is_another_person_to_another_tenant(
         here = write(tx, acme.binding_id)
     with database.transaction(brick.tenant_id) as tx:
         there = write(tx, brick.binding_id)
-        assert people.user(tx, here.user_id) is None
+        assert known(tx, brick, here.user_id) is None
     assert there.is_new
     assert there.user_id != here.user_id
 
@@ -106,7 +113,7 @@ def test_a_number_that_is_linked_to_a_user_of_the_web_is_that_user(
         visitor = people.open_visitor(tx, binding_id=acme.binding_id, now=now, new_id=new_id)
         execute(tx, "UPDATE users SET phone = %(phone)s", phone=PHONE)
         contact = write(tx, acme.binding_id)
-        user = people.user(tx, visitor.user_id)
+        user = known(tx, acme, visitor.user_id)
     assert contact.user_id == visitor.user_id
     assert user is not None
     assert user.display_name == "Asha"
@@ -118,7 +125,7 @@ def test_a_name_that_is_known_is_not_overwritten(
     with database.transaction(acme.tenant_id) as tx:
         contact = write(tx, acme.binding_id, name="Asha")
         write(tx, acme.binding_id, name="Somebody")
-        user = people.user(tx, contact.user_id)
+        user = known(tx, acme, contact.user_id)
     assert user is not None
     assert user.display_name == "Asha"
 

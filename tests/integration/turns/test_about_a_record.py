@@ -1,6 +1,7 @@
 """A conversation about a record begins with it, with what it is linked to, and its tools know which one it is."""
 
 import json
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -10,12 +11,15 @@ from parlour.context import budget
 from parlour.context.segment import Layer
 from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import JsonObject, canonical
+from parlour.infra.queries import Query
 from parlour.knowledge.documents import written
 from parlour.knowledge.records import entities
+from parlour.knowledge.records.linked import LinkCache
 from parlour.knowledge.records.linked_text import HINT
 from parlour.knowledge.records.record import Patch
 from parlour.knowledge.tools.get_linked_entities import GET_LINKED_ENTITIES, get_linked_entities
 from parlour.principal import Principal
+from parlour.tenancy import bindings
 from parlour.turns.run import run
 from tests.desk import Desk, calls, says
 
@@ -78,6 +82,35 @@ def test_it_is_two_statements_and_without_a_record_one_that_names_the_projects(d
     assert with_record == without
     assert "about no single record" in system(desk)[1]
     assert "project/NRS" in system(desk)[1]
+
+
+def test_a_second_turn_within_the_minute_reads_it_without_a_statement_unless_records_were_written(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    links, made = LinkCache(), desk.services
+    monkeypatch.setattr(desk, "services", lambda *given: replace(made(*given), links=links))
+
+    def read() -> tuple[int, int]:
+        ask(desk, "task/T-121")
+        names = desk.database.statements.by_name
+        return names.get("records.linked", 0), names.get("records.record_mark", 0)
+
+    assert [read(), read()] == [(1, 0), (0, 0)]
+    desk.rows("UPDATE entities SET name = 'Renamed' WHERE key = 'T-121' RETURNING id")
+    assert read() == (1, 0)
+
+
+def test_a_transaction_that_wrote_itself_has_no_mark_of_the_records(desk: Desk) -> None:
+    with desk.database.transaction(desk.tenant_id) as tx:
+        binding = bindings.by_slug(tx, "site-desk")
+        assert binding
+        read = bindings.load(tx, binding.id)
+        tx.run(Query("test.write", "Any write.", "UPDATE tenants SET display_name = 'Other'"))
+        written = bindings.load(tx, binding.id)
+    assert read
+    assert written
+    ((mark,),) = desk.rows("SELECT latest::text FROM record_writes")
+    assert (read.record_mark, written.record_mark) == (mark, None)
 
 
 def test_what_the_user_may_not_see_is_not_there(desk: Desk) -> None:

@@ -135,7 +135,7 @@ class TestHeartbeat:
     def test_it_counts_the_turns_of_the_conversation(self, desk: Desk) -> None:
         talk = Talk(desk)
         told = [said(talk.ask(text)[0])[-1][1] for text in ("One?", "Two?", "Three?")]
-        assert [f"Turn of this conversation: {number}" in one for number, one in enumerate(told, start=1)] == [True] * 3
+        assert [f"UTC, turn {number}," in one for number, one in enumerate(told, start=1)] == [True] * 3
 
 
 class TestBudgets:

@@ -147,7 +147,6 @@ class TestResuming:
         with pytest.raises(type(broken)):
             talk.desk.run()
         talk.change("project/NRS", Patch(name="Something else"))
-        talk.change("milestone/M1", Patch(classification=3))
         talk.desk.rows("UPDATE agents SET instructions = 'Be brief.', version = version + 1 RETURNING id")
         talk.desk.clock.now += timedelta(minutes=2)
         talk.desk.run()

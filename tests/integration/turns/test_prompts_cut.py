@@ -1,12 +1,17 @@
-"""A briefing that is rendered anew because the history was cut holds all that it would hold otherwise."""
+"""A briefing that is rendered anew because the history was cut holds all that it would hold otherwise; and what lies
+before the cut is not looked at."""
 
+import json
+import re
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
 import pytest
 
+from parlour.infra.queries import Query
 from parlour.turns.prompts.explain import explain
+from parlour.turns.prompts.store import SQL
 from tests.desk import Desk, says
 
 _AROUND = {"recent", "nearest", "distillations", "project_files"}
@@ -48,3 +53,15 @@ def test_also_when_it_was_cut_for_want_of_room(desk: Desk, profile: str) -> None
             break
     assert told["causes"][0] == "cut"
     assert _around(told) == _around(first)
+
+
+def test_turns_before_the_cut_are_passed_over_by_an_index(desk: Desk) -> None:
+    """In a session of thousands of turns it would look at each of them otherwise, in every turn."""
+    explained = Query("test.plan", "How it is found.", f"EXPLAIN (FORMAT JSON) {SQL['earlier'].sql}")
+    with desk.database.transaction(desk.tenant_id) as tx:
+        tx.run(Query("test.index", "Whatever the size of the table.", "SET LOCAL enable_seqscan = off"))
+        plan = tx.value(
+            explained, session_id=UUID(int=1), before=5_000, most=25, clearance=1, model="anthropic/claude-sonnet-5-5"
+        )
+    bounded = re.findall(r"\"Index Cond\": \"[^\"]*number >= \$", json.dumps(plan))
+    assert len(bounded) == 2  # of history, and of its recap

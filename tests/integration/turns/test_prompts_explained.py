@@ -1,6 +1,7 @@
 """What was in a turn's prompts, told from their records: all of it, byte for byte, or how much of it is gone."""
 
 import hashlib
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -8,6 +9,7 @@ from uuid import UUID
 import pytest
 
 from parlour.context.ledger import REASONS, text_hash
+from parlour.context.packing import packed, unpacked
 from parlour.infra.errors import Forbidden, InvalidRequest, NotFound
 from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import canonical
@@ -30,6 +32,16 @@ def asked(desk: Desk, ask: Any, *given: Any, by: Principal | None = None, **more
     principal = by or desk.admin
     with desk.database.transaction(principal) as tx:
         return ask(principal, tx, *given, **more)
+
+
+def rewrite(desk: Desk, change: Callable[[Any], None]) -> None:
+    """Change what the records of all turns say that their prompts were made of."""
+    for turn, step, kept in desk.rows("SELECT turn_id, step, basis FROM ledgers WHERE basis IS NOT NULL"):
+        assert isinstance(kept, bytes)
+        basis = unpacked(kept)
+        change(basis)
+        place = f"turn_id = '{turn}' AND step = {step}"
+        desk.rows(f"UPDATE ledgers SET basis = '\\x{packed(basis).hex()}' WHERE {place} RETURNING 1")
 
 
 def test_every_token_and_every_candidate_is_accounted_for(desk: Desk, talk: list[UUID]) -> None:
@@ -91,7 +103,7 @@ def test_words_are_read_by_the_hashes_that_the_turn_names(desk: Desk, talk: list
     assert "How wide is the crack at C4" in "".join(asked(desk, words, talk[1], named).values())
     assert asked(desk, words, talk[0], named) == {}
     about = text_hash("Priya")  # the record of the turn names it, no prompt or candidate does
-    desk.rows(f"UPDATE ledgers SET basis = jsonb_set(basis, '{{packed,materials,about}}', '\"{about}\"') RETURNING 1")
+    rewrite(desk, lambda basis: basis["materials"].update(about=about))
     assert asked(desk, words, talk[1], [about]) == {}
     with pytest.raises(InvalidRequest):
         asked(desk, words, talk[1], ["x"] * 101)
@@ -200,8 +212,7 @@ def test_a_prompt_made_under_more_clearance_stays_hidden_when_the_binding_is_low
     desk: Desk, talk: list[UUID]
 ) -> None:
     viewer = Principal(desk.tenant_id, "member", id=uuid7(desk.clock()), clearance=1, roles=frozenset({"viewer"}))
-    lifted = "jsonb_set(basis, '{packed,begun,moment,clearance}', '2')"
-    desk.rows(f"UPDATE ledgers SET basis = {lifted} WHERE basis IS NOT NULL RETURNING 1")
+    rewrite(desk, lambda basis: basis["begun"]["moment"].update(clearance=2))
     with pytest.raises(NotFound):
         asked(desk, explain, talk[1], by=viewer)
     assert asked(desk, explain, talk[1])

@@ -1,6 +1,7 @@
 """A long conversation is reminded of what it said itself, and of others where its user points there."""
 
 import json
+from contextlib import nullcontext
 from decimal import Decimal
 from uuid import UUID
 
@@ -19,6 +20,9 @@ from tests.desk import Desk, WordEmbedder, says
 
 TELLING = "The crane's permit number is KX-4471 and it ends in May."
 ASKED = "What was the crane's permit number?"
+_FIRST_REPLY = (
+    "(SELECT m.id FROM messages m JOIN turns t ON t.id = m.turn_id WHERE t.number = 1 AND m.direction = 'outbound')"
+)
 CUT_AFTER = 12
 """Turns of two messages after which the next one finds its history cut."""
 
@@ -134,6 +138,32 @@ def test_a_row_above_the_readers_clearance_is_not_recalled(desk: Desk, long_talk
     desk.rows("UPDATE context_rows SET classification = 3 WHERE content LIKE '%KX-4471%' RETURNING id")
     say(desk, *long_talk, ASKED)
     assert TELLING not in [one["contents"] for one in recalled(desk)]
+
+
+@pytest.mark.parametrize("goes_on", [False, True])
+def test_a_reply_whose_source_was_closed_since_is_not_recalled(
+    desk: Desk, long_talk: tuple[Principal, UUID], goes_on: bool
+) -> None:
+    """What the user wrote is."""
+    told = "replace(content, 'Noted.', 'It is KX-4471 until May.')"
+    desk.rows(f"UPDATE context_rows SET content = {told} WHERE message_id = {_FIRST_REPLY} RETURNING 1")
+    ((document,),) = desk.rows(
+        "INSERT INTO citations (tenant_id, message_id, number, title, document_id)"
+        f" SELECT d.tenant_id, {_FIRST_REPLY}, 1, d.title, d.id FROM documents d LIMIT 1 RETURNING document_id"
+    )
+    desk.write_web(*long_talk, ASKED)
+    desk.model.script = [RuntimeError("the worker dies"), says("KX-4471.")] if goes_on else [says("KX-4471.")]
+    with pytest.raises(RuntimeError) if goes_on else nullcontext():
+        desk.run()
+    assert "It is KX-4471 until May." in [one["contents"] for one in recalled(desk)]
+    desk.rows(f"UPDATE documents SET classification = 3 WHERE id = '{document}' RETURNING 1")
+    if goes_on:
+        desk.run()
+    else:
+        say(desk, *long_talk, ASKED)
+    again = [one["contents"] for one in recalled(desk)]
+    assert "It is KX-4471 until May." not in again
+    assert TELLING in again
 
 
 def test_words_find_it_when_the_embedder_is_away(desk: Desk, long_talk: tuple[Principal, UUID]) -> None:

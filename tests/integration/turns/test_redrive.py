@@ -177,11 +177,11 @@ class TestPromptsOfARedrivenTurn:
     def test_they_tell_of_this_moment_and_of_this_persona_and_of_what_was_found(
         self, desk: Desk, searched: UUID
     ) -> None:
-        before = f"{desk.clock.now:%Y-%m-%d %H:%M} UTC"
+        before = f"{desk.clock.now.day} {desk.clock.now:%b %Y %H:%M} UTC"
         desk.clock.now += timedelta(days=3)
         desk.rows("UPDATE agents SET instructions = 'Be brief.', version = version + 1 RETURNING id")
         said = self._again(desk, searched)
-        assert f"{desk.clock.now:%Y-%m-%d %H:%M} UTC" in said
+        assert f"{desk.clock.now.day} {desk.clock.now:%b %Y %H:%M} UTC" in said
         assert before not in said
         assert "Be brief." in said
         assert '"tool_result"' in said

@@ -74,7 +74,7 @@ def test_the_model_reads_the_persona_the_history_and_the_moment(desk: Desk) -> N
     assert [message["role"] for message in request.messages] == ["user", "assistant", "user"]
     opening = canonical(request.messages[-1])
     assert "And since when?" in opening
-    assert "Time: Monday 2026-03-02" in opening
+    assert "Mon 2 Mar 2026" in opening
     assert "Priya" in opening
     offered = [tool["name"] for tool in request.tools]
     assert offered == [
@@ -230,7 +230,7 @@ def test_a_paused_tenant_gives_a_polite_line_without_a_model(desk: Desk) -> None
     ids=["long", "empty", "blank", "media"],
 )
 def test_what_the_model_cannot_read_is_answered_politely(desk: Desk, text: str, kind: str, expected: str) -> None:
-    media = Media("image", "https://example.org/i.jpg", "image/jpeg", "i.jpg", "") if kind == "media" else None
+    media = Media("location", "") if kind == "media" else None
     desk.write(text, kind=kind, media=media)
     desk.run()
     (reply,) = replies(desk)
@@ -291,13 +291,6 @@ def test_a_waiting_reply_is_not_overtaken_by_the_next(desk: Desk) -> None:
         for row, body in desk.rows("SELECT o.id, m.body FROM outbox o JOIN messages m ON m.id = o.message_id")
     }
     assert [bodies[str(message.body["outbox_id"])] for message in desk.outbox.sent.values()] == ["One.", "Two."]
-
-
-def test_text_that_weighs_too_much_for_the_budget_is_said_to_be_too_long(desk: Desk) -> None:
-    desk.write("நிலத்தின் விரிசல் " * 440)
-    desk.run()
-    assert replies(desk) == [polite.TOO_LONG]
-    assert turns(desk) == [("answered", 1, True, "prompt_overflow")]
 
 
 def test_empty_text_beside_a_tool_call_is_not_sent_back(desk: Desk) -> None:

@@ -8,7 +8,7 @@ from tests.unit.context.talk import Talk, Turn, play
 
 MOVES = (
     *["say"] * 6, "edit", "search", "rounds", "hindi", "text_file", "edits", "write", *["say"] * 5, "flood", "paste",
-    "huge", "huge",
+    "close", "huge", "huge",
 )  # fmt: skip
 
 

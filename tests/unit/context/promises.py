@@ -13,7 +13,7 @@ from parlour.context.segment import IMAGE_TOKENS, Item, Layer, Lot, foreign
 from parlour.context.tokens import MESSAGE_OVERHEAD, Meter
 from parlour.infra.jsonable import Json, JsonObject, canonical
 from tests.unit.context import wording
-from tests.unit.context.talk import Played
+from tests.unit.context.talk import Played, replied
 
 _BRIEFED = 400
 """Tokens that Pulse and record are whole up to."""
@@ -193,6 +193,15 @@ def nothing_is_above_the_clearance(played: Played, assembled: Assembled) -> None
     assert not any(one in kept for one in secret), "what is kept tells what nobody may see"
 
 
+def what_was_closed_is_not_told(played: Played, assembled: Assembled) -> None:
+    """Neither word for word nor in the recap. What is recalled was searched, as its reader may see it."""
+    kept = [one for one in assembled.ledger.segments if one.layer in {Layer.SUMMARY, Layer.HISTORY}]
+    for segment in kept:
+        told = "\n".join(piece for block in segment.blocks for piece in block.pieces)
+        for number in played.closed:
+            assert f"{replied(number)} " not in told, f"layer {segment.layer.name.lower()} tells what was closed"
+
+
 def history_is_cut_to_ten(played: Played, assembled: Assembled) -> None:
     """A cut leaves at most ten messages, or the newest turn alone; the newest wherever it fits what is promised."""
     assert played.begun is not None
@@ -220,7 +229,8 @@ def history_grows_to_twenty(played: Played, assembled: Assembled) -> None:
 
 
 PROMISES = (
-    nothing_is_above_the_clearance, never_over_budget, required_is_whole, only_named_causes_change_the_beginning,
+    nothing_is_above_the_clearance, what_was_closed_is_not_told, never_over_budget, required_is_whole,
+    only_named_causes_change_the_beginning,
     no_miss_is_unnamed, a_turn_begins_the_same_in_all_steps, the_same_gives_the_same,
     the_tail_is_no_part_of_history, the_reminder_is_last, it_can_be_built_again, nothing_is_both_in_and_out,
     every_candidate_is_accounted_for_once,
@@ -280,7 +290,9 @@ def _item_key(item: Item) -> tuple[str, str, str, int]:
 def _given(played: Played, begun: Begun, assembled: Assembled) -> list[tuple[str, str, str, int]]:
     """The keys of everything that went in."""
     materials, lead = played.materials, begun.standing.lead
-    briefing = materials.briefing if begun.standing.pinned and begun.standing.pinned.at == played.moment.at else ()
+    pinned = begun.standing.pinned
+    is_anew = pinned is not None and pinned.at == played.moment.at
+    briefing = materials.briefing if is_anew else [one.item for one in pinned.held] if pinned else []
     items = [*materials.tiers, *materials.tail, *materials.attachments, *briefing]
     past = [one for one in materials.past if one.number >= played.standing.lead.since]
     said = [one for turn in past for one in (*turn.asked, *turn.replied)]

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from parlour.context import budget, stubs
+from parlour.context import budget, history, stubs
 from parlour.context.assemble import Assembled, Begun, begin
 from parlour.context.budget import Profile
 from parlour.context.calls import Round
@@ -31,8 +31,8 @@ PROFILES: dict[str, Profile] = {
 MOVES = (
     "say", "say", "say", "hindi", "tamil", "emoji", "paste", "ask", "long", "burst", "silent", "forge", "unanswered",
     "search", "search", "huge", "rounds", "many_rounds", "huge_call", "error", "write",
-    "edit", "edits", "many_edits", "config", "tools", "more_clearance", "less_clearance", "reclassify", "forget",
-    "focus", "model", "cold", "steady", "text_file", "image", "large_file", "flood", "grown",
+    "edit", "edits", "many_edits", "config", "tools", "more_clearance", "less_clearance", "reclassify", "close",
+    "forget", "focus", "model", "cold", "steady", "text_file", "image", "large_file", "flood", "grown",
     "big_tools", "big_tiers", "big_record", "big_heartbeat", "big_reminder", "shrunk",
 )  # fmt: skip
 """What may be special about a turn. The last row makes a layer that does not give way as large as nobody makes it."""
@@ -62,6 +62,7 @@ class Played:
     """One prompt of a session that was played, or the refusal of one.
 
     before   the session's last prompt, and `first` the turn's own first one; None where there is none.
+    closed   turns whose replies rest on what was closed since, by number.
     """
 
     number: int
@@ -76,6 +77,7 @@ class Played:
     first: Assembled | None = None
     rounds: tuple[Round, ...] = ()
     overflow: PromptOverflow | None = None
+    closed: frozenset[int] = frozenset()
 
 
 @dataclass
@@ -93,6 +95,7 @@ class World:
     near: list[Item] = field(default_factory=list)
     past: list[PastTurn] = field(default_factory=list)
     ids: int = 0
+    closed: frozenset[int] = frozenset()
 
     def source(self, table: str) -> Source:
         self.ids += 1
@@ -105,13 +108,32 @@ def play(talk: Talk) -> Iterator[Played]:
     for number, turn in enumerate(talk.turns, start=1):
         draw = random.Random(turn.seed)
         moment = _happens(world, turn.move, draw)
+        if turn.move == "close":
+            standing = _closed(world, standing, number)
         profile = _profile(talk, turn.move)
         materials = _materials(world, number, turn.move, draw, standing)
-        played = Played(number, 0, profile, materials, moment, standing, before=before)
+        played = Played(number, 0, profile, materials, moment, standing, before=before, closed=world.closed)
         for one in _turn(played, world, turn.move, draw):
             played = one
             yield one
         standing, before = _over(world, played), played.assembled or played.before
+
+
+def replied(number: int) -> str:
+    """What the reply of a turn begins with, and no other text."""
+    return f"reply{number}of{number}"
+
+
+def _closed(world: World, standing: Standing, number: int) -> Standing:
+    """What every turn but the newest replied rests on what was closed: as a turn's worker then loads it."""
+    world.closed |= frozenset(range(1, number - 1))
+    world.past = [
+        replace(
+            one, replied=tuple(replace(said, text=history.WITHDRAWN) for said in one.replied), withdrawn=(one.id,)
+        ) if one.number in world.closed else one
+        for one in world.past
+    ]  # fmt: skip
+    return replace(standing, lead=history.without(standing.lead, world.closed))
 
 
 def _turn(played: Played, world: World, move: str, draw: random.Random) -> Iterator[Played]:
@@ -148,7 +170,8 @@ def _over(world: World, played: Played) -> Standing:
         sent = played.assembled.standing if played.assembled else played.begun.standing
         standing, steps = sent.after_turn(played.step), played.step
     answered = played.assembled is not None and world.model and "unanswered" not in materials.heartbeat
-    reply = Message(wording.prose(random.Random(played.number), 40), world.source("messages"))
+    said = f"{replied(played.number)} {wording.prose(random.Random(played.number), 40)}"
+    reply = Message(said, world.source("messages"))
     world.past.append(
         PastTurn(
             played.number, f"turn-{played.number}", tuple(one for one in materials.words if one.text.strip()),
@@ -210,7 +233,7 @@ def _happens(world: World, move: str, draw: random.Random) -> Moment:
         world.near = _near(world, draw)
     config = move if move in {"big_tools", "big_tiers"} else ""
     versions: JsonObject = {"agent": world.version, "tools": world.tools, "pack": config}
-    return Moment(world.at, world.clearance, world.model, versions, move == "reclassify", move == "forget")
+    return Moment(world.at, world.clearance, world.model, versions, move in {"reclassify", "close"}, move == "forget")
 
 
 def _near(world: World, draw: random.Random) -> list[Item]:
@@ -309,7 +332,8 @@ def _recalled(world: World, draw: random.Random, move: str) -> list[Item]:
 def _files(world: World, draw: random.Random, move: str) -> list[Item]:
     words = {"text_file": 60, "large_file": 6_000}.get(move)
     if move == "image":
-        return [Item(Lot.ATTACHMENTS, wording.IMAGE, world.source("files"), title="photo.jpg", is_json=True)]
+        film = Item(Lot.ATTACHMENTS, "", world.source("files"), ("[Also 'film.mp4', unread.]",), title="film.mp4")
+        return [Item(Lot.ATTACHMENTS, wording.IMAGE, world.source("files"), title="photo.jpg", is_json=True), film]
     if words is None:
         return []
     return [Item(Lot.ATTACHMENTS, wording.prose(draw, words), world.source("files"), title="notes.txt")]

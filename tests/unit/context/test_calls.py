@@ -3,7 +3,7 @@
 import json
 from itertools import pairwise
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from parlour.context import calls
@@ -65,6 +65,10 @@ def test_nobody_else_writes_our_tags() -> None:
 
 
 @given(st.lists(st.text(max_size=3_000), min_size=1, max_size=4), st.integers(400, 4_000))
+@example(
+    ["\u0f80\U0001e301", "\x1f" * 6, ":0:0\x1f\x07\U00010000\U00010000", "0\x1f\x07\x07:0:0\x1f\x1f\x1f\x1f\U00010000"],
+    400,
+)
 def test_results_are_never_larger_than_they_came(texts: list[str], room: int) -> None:
     rounds = [said(n, text) for n, text in enumerate(texts)]
     whole = calls.fit(METER, rounds, 10**6).segment.tokens

@@ -24,7 +24,9 @@ def numbers(one: Told) -> list[int]:
 
 
 def test_twenty_messages_stay_verbatim() -> None:
-    assert told([past(n) for n in range(1, 11)]) == Told(Lead(), tuple(past(n) for n in range(1, 11)))
+    one = told([past(n) for n in range(1, 11)])
+    assert (numbers(one), one.lead, one.cut) == ([*range(1, 11)], Lead(), ())
+    assert one.tokens == history.size(METER, one.turns)
 
 
 def test_at_the_twenty_first_message_ten_stay() -> None:
@@ -40,7 +42,7 @@ def test_a_history_without_room_is_cut_earlier_and_leaves_room_to_grow() -> None
     size = history.size(METER, turns)
     one = told(turns, room=size - 1)
     assert one.cut
-    assert history.size(METER, one.turns) <= 0.6 * size
+    assert one.tokens == history.size(METER, one.turns) <= 0.6 * size
 
 
 def test_the_newest_turn_stays_as_long_as_it_fits_at_all() -> None:
@@ -53,11 +55,12 @@ def test_the_newest_turn_stays_as_long_as_it_fits_at_all() -> None:
 def test_a_turn_of_many_messages_is_not_cut_again_and_again() -> None:
     burst = PastTurn(1, "t", tuple(message(f"u{n}", f"and {n}") for n in range(25)), (), (message("a", "Noted."),))
     one = told([burst])
-    assert one == Told(Lead(), (burst,))
+    assert (one.turns, one.lead, one.cut) == ((burst,), Lead(), ())
 
 
 def test_a_recap_grows_by_what_is_cut_and_loses_its_oldest_lines_with_a_count() -> None:
-    lead = Lead(0, tuple(f"- user: earlier question {n} about the anchor bolts of tower {n}" for n in range(40)))
+    lines = tuple(f"- user: earlier question {n} about the anchor bolts of tower {n}" for n in range(40))
+    lead = Lead(0, lines, tuple(range(40)))
     one = told([past(n) for n in range(1, 12)], lead=lead)
     assert one.lead.recap[-1] == "- you: It stands."
     assert one.lead.forgone > 0
@@ -93,7 +96,7 @@ def test_a_text_pasted_just_now_stays_when_it_alone_is_too_large_for_the_history
 
 
 def test_a_turn_whose_user_sent_nothing_that_can_be_read_begins_with_the_user_all_the_same() -> None:
-    (first, *_) = history.segments(METER, Told(Lead(), (past(1, asked="  "),)))[0].blocks
+    (first, *_) = history.segments(METER, told([past(1, asked="  ")]))[0].blocks
     assert (first.role, first.pieces) == ("user", ("(nothing that can be read)",))
 
 
@@ -102,7 +105,7 @@ def test_files_stand_above_the_words_they_came_with_and_a_refused_one_is_named()
         Item(Lot.ATTACHMENTS, "Crane log", Source("files", "1"), title="log.txt"),
         Item(Lot.ATTACHMENTS, "", Source("files", "2"), title="film.mp4"),
     )
-    (segment,) = history.segments(METER, Told(Lead(), (past(1, attached=files),)))
+    (segment,) = history.segments(METER, told([past(1, attached=files)]))
     said = ["".join(block.pieces) for block in segment.blocks]
     assert said[0] == "<parlour:file>\nlog.txt\nCrane log\n</parlour:file>"
     assert said[1] == "[The user also sent 'film.mp4', too large to read here.]"

@@ -49,8 +49,8 @@ MUTATIONS = {
         "layer heartbeat is kept in history",
     ),
     "a history that tells how many turns it has": Mutation(
-        "history.py", "for turn in told.turns for block in _blocks(meter, turn))",
-        "for turn in told.turns for block in (*_blocks(meter, turn), words(meter, str(len(told.turns)), role='user')))",
+        "history.py", "for turn in turns for block in _blocks(meter, turn))",
+        "for turn in turns for block in (*_blocks(meter, turn), words(meter, str(len(turns)), role='user')))",
         "layer history changed",
     ),
     "the third mark after the tail": Mutation(
@@ -58,7 +58,8 @@ MUTATIONS = {
         "stays = stays and segment.layer is not Layer.CALLS", "layer reminder is marked",
     ),
     "a briefing that is not pinned": Mutation(
-        "fill.py", "if not causes and standing.pinned is not None:\n        return standing.pinned", "pass",
+        "fill.py", "if not causes and standing.pinned is not None:\n"
+        "        filling.entries += briefing.told(standing.pinned)\n        return standing.pinned", "pass",
         "layer briefing changed",
     ),
     "calls that are given more than is left": Mutation(

@@ -1,35 +1,26 @@
-"""Nothing long is kept twice, and all of it comes back."""
+"""All of a record comes back, and what stands in it twice takes no room."""
 
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from parlour.context.ledger import text_hash
 from parlour.context.packing import packed, unpacked
-from parlour.infra.jsonable import JsonObject, canonical
+from parlour.infra.jsonable import Json
 
-_leaf = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text("#ab1", max_size=20)
+_leaf = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 _value = st.recursive(
-    _leaf, lambda one: st.lists(one, max_size=4) | st.dictionaries(st.text("#ab", max_size=3), one, max_size=4)
+    _leaf, lambda one: st.lists(one, max_size=4) | st.dictionaries(st.text(max_size=3), one, max_size=4)
 )
 
 
 @given(st.dictionaries(st.text(max_size=3), _value, max_size=5))
 def test_what_was_packed_comes_back_as_it_was(value: dict[str, Any]) -> None:
-    assert unpacked(packed(value)) == value
-    assert list(unpacked(packed(value))) == list(value)
+    assert repr(unpacked(packed(value))) == repr(value)
 
 
-@pytest.mark.parametrize("one", [True, 1, 1.0, "1", "#1", "##1", None, [], {}])
-def test_values_that_look_alike_stay_apart(one: Any) -> None:
-    others: list[Any] = [True, 1, 1.0, "1", "#1", "##1", None, [], {}]
-    back = unpacked(packed({"one": [one], "all": [[other] for other in others]}))
-    assert repr(back) == repr({"one": [one], "all": [[other] for other in others]})
-
-
-def test_what_is_said_twice_is_kept_once() -> None:
-    item: JsonObject = {"text": "f" * 64, "source": {"table": "messages", "id": "0" * 36}}
-    kept = canonical(packed({"given": [item], "chosen": [{"item": item}], "hash": "f" * 64}))
-    assert kept.count("f" * 64) == kept.count("0" * 36) == 1
-    assert len(kept) < 2 * len(canonical(item))
+def test_what_is_said_again_takes_next_to_no_room() -> None:
+    hashes: list[Json] = [text_hash(str(number)) for number in range(100)]
+    once = len(packed({"given": hashes}))
+    assert len(packed({"given": hashes, "chosen": hashes, "told": hashes})) < 1.2 * once

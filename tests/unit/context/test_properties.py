@@ -40,6 +40,7 @@ RARE = (
     moves("say", "many_edits", "say", profile="messaging"),
     moves("paste", *["ask"] * 12, "long", "large_file", profile="messaging"),
     moves("say", "grown", "say", *["long"] * 4, profile="small"),
+    moves(*["say"] * 12, "close", "say"),
     moves(
         *["say"] * 12, "cold", "model", "focus", "config", "more_clearance", "reclassify", "forget", "less_clearance"
     ),

@@ -28,6 +28,14 @@ def test_queries_have_room_description_statement_and_parameters() -> None:
     assert found["two"].parameters == frozenset()
 
 
+def test_a_query_may_be_planned_anew_each_time() -> None:
+    found = parse(
+        "-- name: one\n-- plan: anew\n-- The first.\nSELECT 1;\n-- name: two\n-- The second.\nSELECT 2;", "turns"
+    )
+    assert (found["one"].anew, found["two"].anew) == (True, False)
+    assert (found["one"].description, found["one"].sql) == ("The first.", "SELECT 1")
+
+
 @pytest.mark.parametrize(
     "text",
     ["-- name: bare\nSELECT 1;", "-- name: empty\n-- Says something.\n", f"{TEXT}\n-- name: one\n-- Again.\nSELECT 1;"],

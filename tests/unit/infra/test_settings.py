@@ -14,9 +14,9 @@ def test_fields_are_the_variables_in_lower_case(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_every_missing_or_wrong_variable_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("DATABASE_SECRET", "EMBEDDING_QUEUE_URL", "OUTBOX_QUEUE_URL", "MODEL_SECRET"):
+    for name in ("DATABASE_SECRET", "EMBEDDING_QUEUE_URL", "OUTBOX_QUEUE_URL", "MEDIA_BUCKET", "MODEL_SECRET"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("EMBEDDING_DIMENSIONS", "several")
-    named = "DATABASE_SECRET, EMBEDDING_DIMENSIONS, EMBEDDING_QUEUE_URL, MODEL_SECRET, OUTBOX_QUEUE_URL"
+    named = "DATABASE_SECRET, EMBEDDING_DIMENSIONS, EMBEDDING_QUEUE_URL, MEDIA_BUCKET, MODEL_SECRET, OUTBOX_QUEUE_URL"
     with pytest.raises(Misconfigured, match=named):
         load(OrchestratorSettings)

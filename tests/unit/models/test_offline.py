@@ -270,3 +270,19 @@ def test_tokens_are_counted_by_the_given_function() -> None:
 @pytest.mark.parametrize("messages", [(), (assistant("hello"),), ({"role": "user", "content": "plain words"},)])
 def test_it_never_fails(messages: tuple[JsonObject, ...]) -> None:
     assert ask(*messages).blocks
+
+
+def test_a_picture_without_words_is_said_to_be_unseen_and_not_taken_for_the_question_before() -> None:
+    source: JsonObject = {"type": "base64", "media_type": "image/png", "data": "A" * 90_000}
+    picture: JsonObject = {"type": "image", "source": source}
+    sent: JsonObject = {"role": "user", "content": [picture, TAIL]}
+    talk = (user("Who is the arbitrator?"), assistant("Mr. Nair."), sent)
+    assert "cannot look at" in said(*talk)
+    assert ask(*talk).usage.input_tokens < 5_000
+
+
+def test_what_came_along_is_not_what_was_asked() -> None:
+    file: JsonObject = {"type": "text", "text": "<parlour:file>\nlog.txt\nThe hoist stood still.\n</parlour:file>"}
+    film: JsonObject = {"type": "text", "text": "[The user also sent 'film.mp4', which cannot be opened here.]"}
+    words: JsonObject = {"type": "text", "text": "Who is the arbitrator?"}
+    assert query({"role": "user", "content": [file, film, words, TAIL]}) == query(user("Who is the arbitrator?"))

@@ -24,12 +24,12 @@ class Recording:
 
 def test_texts_are_written_in_one_order_whatever_the_prompts() -> None:
     """Two turns that write the same new texts in different orders would wait for each other."""
-    asking, row = Asking(_ID, _ID, "anthropic", "m", NOW), LedgerRow(1, NOW.date(), NOW, "m", "h", None, {})
+    asking, row = Asking(_ID, _ID, "anthropic", "m", NOW), LedgerRow(1, NOW.date(), NOW, "m", "h", None, b"")
     written = []
     for blobs in ({"b": "second", "a": "first"}, {"a": "first", "b": "second"}):
         recording = Recording()
         store.keep_prompt(
             cast("Transaction", recording), asking, row, blobs, Kept({}, None), anew=False, look_at=NOW
         )  # fmt: skip
-        written.append((recording.parameters["hashes"], recording.parameters["texts"]))
-    assert written == [(["a", "b"], ["first", "second"])] * 2
+        written.append(list(recording.parameters["texts"].obj.items()))
+    assert written == [[("a", "first"), ("b", "second")]] * 2

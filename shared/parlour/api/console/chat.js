@@ -1,6 +1,7 @@
 // The conversation with one binding on the web.
 
 import { Problem, call, events, newId } from "./api.js";
+import { Attaching, alongside, uploaded } from "./attaching.js";
 import { autogrow, byId, h, notice, sendOnEnter, stickToEnd } from "./dom.js";
 import { Reply } from "./reply.js";
 import { remembered, remember, forget } from "./kept.js";
@@ -20,6 +21,7 @@ export class Chat {
     this.say = byId("say");
     this.fit = autogrow(this.say);
     this.say.addEventListener("input", () => this.tooLong());
+    this.along = new Attaching(this.form, (text) => notice(byId("chat-notice"), text));
     this.toEnd = stickToEnd(this.log);
     sendOnEnter(this.say, this.form);
     this.form.addEventListener("submit", (event) => { event.preventDefault(); this.submit(); });
@@ -127,10 +129,10 @@ export class Chat {
 
   submit() {
     const text = this.say.value.trim();
-    if (!text || this.form.hidden || this.tooLong()) return;
+    if (!(text || this.along.pieces.length) || this.form.hidden || this.tooLong()) return;
     this.say.value = "";
     this.fit();
-    this.send(text);
+    this.send(text, this.along.give());
   }
 
   /** Say so when what is written is too long to be sent; it stays as it is. */
@@ -142,36 +144,38 @@ export class Chat {
     return over;
   }
 
-  async send(text) {
+  async send(text, pieces = []) {
     if (this.log.querySelector(".welcome")) this.log.replaceChildren();
     notice(byId("chat-notice"), "");
-    const bubble = h("p", { class: "said" }, text);
+    const bubble = h("p", { class: "said" }, text, alongside(pieces));
     this.log.append(bubble);
     this.toEnd(true);
-    this.line = this.line.then(() => this.post(bubble, text, newId()));
+    this.line = this.line.then(() => this.post(bubble, { text, pieces }, newId()));
     await this.line;
   }
 
-  async post(bubble, text, clientId) {
+  async post(bubble, said, clientId) {
     bubble.classList.remove("failed");
     bubble.querySelector(".again")?.remove();
     const mine = this.binding;
     try {
       await this.open();
       if (mine !== this.binding) return;
-      const body = { text, client_message_id: clientId };
+      const attachments = await uploaded(said.pieces, this.session);
+      if (mine !== this.binding) return;
+      const body = { text: said.text, attachments, client_message_id: clientId };
       const taken = await call("POST", `v1/sessions/${this.session.session_id}/messages`, { body, token: this.session.token });
       this.pending.set(taken.message_id, taken.received_at);
       this.follow();
     } catch (error) {
-      if (mine === this.binding) this.unsent(bubble, text, clientId, error);
+      if (mine === this.binding) this.unsent(bubble, said, clientId, error);
     }
   }
 
-  unsent(bubble, text, clientId, error) {
+  unsent(bubble, said, clientId, error) {
     const unseen = error.status === 404 && this.subject && !this.session;
     if (error.status === 401 || error.status === 404) this.expired();
-    const again = h("button", { class: "again", type: "button", on: { click: () => this.post(bubble, text, clientId) } }, "Not sent. Try again");
+    const again = h("button", { class: "again", type: "button", on: { click: () => this.post(bubble, said, clientId) } }, "Not sent. Try again");
     bubble.classList.add("failed");
     bubble.append(again);
     notice(byId("chat-notice"), unseen ? `${this.binding.name} may not see ${this.subject.name}. Leave it, or choose somebody who may.` : kindly(error));
@@ -218,7 +222,7 @@ export class Chat {
   }
 
   told(message) {
-    if (message.direction === "inbound") return h("p", { class: "said" }, message.text);
+    if (message.direction === "inbound") return h("p", { class: "said" }, message.text, alongside(message.attachments));
     const reply = new Reply(this.binding.name);
     reply.settle(message);
     return reply.element;

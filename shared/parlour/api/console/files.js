@@ -5,6 +5,7 @@ import { h } from "./dom.js";
 import { download } from "./download.js";
 import { glyph, sign } from "./icons.js";
 import { ago, level, path, size } from "./said.js";
+import { post } from "./upload.js";
 
 const LARGEST = 50 * 1024 * 1024; // bytes, as the API takes them
 const EVERY = 1500; // between two looks at files that are on their way
@@ -144,19 +145,4 @@ function progress(state, part) {
   const filled = h("i");
   filled.style.setProperty("--part", String(Math.max(0.03, steps[state])));
   return h("span", { class: "bar", role: "progressbar", "aria-label": STATES[state], "aria-valuenow": Math.round(steps[state] * 100), "aria-valuemin": 0, "aria-valuemax": 100 }, filled);
-}
-
-/** A form's POST with its fields and the file, as the store of files asks for it; `told` hears the part that is sent. */
-function post({ url, fields }, file, told) {
-  const form = new FormData();
-  for (const [name, value] of Object.entries(fields)) form.append(name, value);
-  form.append("file", file);
-  return new Promise((resolve, reject) => {
-    const request = new XMLHttpRequest(); // fetch does not tell how much is sent
-    request.upload.addEventListener("progress", ({ loaded, total }) => told(total ? loaded / total : 0));
-    request.addEventListener("load", () => (request.status < 300 ? resolve() : reject(new Error("it was refused where files are kept; try again"))));
-    request.addEventListener("error", () => reject(new Error("it did not get through; try again")));
-    request.open("POST", url);
-    request.send(form);
-  });
 }

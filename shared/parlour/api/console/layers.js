@@ -20,6 +20,7 @@ export const REASONS = {
   over_budget: "no room for it",
   covered_by_pulse: "the Pulse says it already",
   below_floor: "scored too low to help",
+  unreadable: "only its name could be told",
   duplicate: "another one says the same",
   clearance: "its reader may not see it",
   too_large: "larger than its layer may be",

@@ -109,7 +109,7 @@ export class PromptInspector {
       this.page.replaceChildren(h("p", { class: "blank" }, h("b", {}, "The first prompt of its session"), "There is none before it to compare it with."));
       return;
     }
-    const before = first ? `with=${turn.previous}` : `with=${turn.id}&with_step=${step.step - 1}`;
+    const before = first ? `with=${turn.previous}` : `with=${turn.id}`;
     try {
       const told = await this.ask("GET", `v1/turns/${turn.id}/prompt/diff?${before}&step=${step.step}`);
       if (this.step === step && this.view === "changes") this.page.replaceChildren(...changes(told));
@@ -120,8 +120,9 @@ export class PromptInspector {
 }
 
 /** What is to be said of the cache and of the briefing. */
-function remarks({ miss, causes, cached, reported, briefing, marks, candidates }) {
+function remarks({ anew, miss, causes, cached, reported, briefing, marks, candidates }) {
   const said = [];
+  if (anew) said.push(h("p", { class: "prompt-remark" }, "The turn was begun anew with this step: it was redriven, or what it told of was closed meanwhile."));
   if (miss) said.push(h("p", { class: "miss" }, h("b", {}, "Cache miss"), ` from the layer ${miss.layer} on: ${CAUSES[miss.cause] ?? miss.cause}. ${count(miss.tokens)} tokens were read anew${miss.cost_usd ? `, ${dollars(miss.cost_usd)} more than from the cache` : ""}.`));
   const about = [];
   if (cached.tokens) about.push(`The first ${count(cached.tokens)} tokens were in the cache when this was sent${reported?.cache_read_tokens ? `; the provider reports ${count(reported.cache_read_tokens)}` : ""}.`);

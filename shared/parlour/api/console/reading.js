@@ -2,6 +2,7 @@
 
 import { h } from "./dom.js";
 import { LAYERS, REASONS, STAYS, count, room, spaced } from "./layers.js";
+import { size } from "./said.js";
 
 const WHO = { user: "to the model", assistant: "by the model" };
 const SHOWN = 20_000;
@@ -27,13 +28,18 @@ function piece(text) {
   return typeof text === "string" ? shortened(text) : h("span", { class: "tombstone" }, "forgotten");
 }
 
-/** A tool's definition, a call, a result or an image. */
-function whole({ words: [hash] }, words) {
+/** A tool's definition, a call, a result or an image; what is withheld has plain words in its place. */
+function whole({ words: [hash], withheld }, words) {
   const text = words.get(hash);
-  if (typeof text !== "string") return h("pre", {}, piece(text));
+  if (typeof text !== "string" || withheld) return h("pre", {}, piece(text));
   const value = JSON.parse(text);
-  if (value.type === "image") return h("p", { class: "soft" }, "An image.");
+  if (value.type === "image") return pictured(value.source);
   return h("pre", {}, shortened(JSON.stringify(typeof value.content === "string" ? { ...value, content: opened(value.content) } : value, null, 2)));
+}
+
+/** An image is kept by its name: its bytes are nowhere in a prompt's record. */
+function pictured({ name, media_type: type, bytes }) {
+  return h("p", { class: "soft" }, ["An image", name, type, bytes ? size(bytes) : ""].filter(Boolean).join(" · "));
 }
 
 function opened(text) {
@@ -66,7 +72,7 @@ function candidate(one) {
   const title = one.title || (one.forgotten ? "forgotten" : spaced(one.lot));
   const about = [spaced(one.lot), one.score ? `score ${one.score.toFixed(2)}` : "", `${spaced(one.source.table)} ${one.source.id.slice(0, 13)}`].filter(Boolean).join(" · ");
   return h("li", {}, h("i", { class: "swatch", data: { layer: one.layer }, "aria-hidden": "true" }),
-    h("span", { class: one.forgotten && !one.title ? "name tombstone" : "name" }, title, h("span", { class: "detail" }, about)),
+    h("span", { class: one.withheld || (one.forgotten && !one.title) ? "name tombstone" : "name" }, title, h("span", { class: "detail" }, about)),
     h("span", { class: "amount" }, count(one.tokens)));
 }
 

@@ -11,6 +11,7 @@ from fastapi.responses import StreamingResponse
 
 from parlour.api import stream
 from parlour.api.access import AnyCaller, AnyServices, Caller, GivenCredentials
+from parlour.api.file_shapes import AttachmentStarted, Form, NewAttachment
 from parlour.api.schemas import (
     Greeter,
     Message,
@@ -32,9 +33,9 @@ from parlour.principal import Principal
 from parlour.tenancy import bindings, people, routes, tenants
 from parlour.tenancy.bindings import Binding
 from parlour.tenancy.sign_in import SignedIn, Visitor
+from parlour.turns import attaching, receive
 from parlour.turns import events as turn_events
 from parlour.turns import read as turns_read
-from parlour.turns import receive
 
 router = APIRouter(prefix="/v1/sessions", tags=["sessions"])
 
@@ -79,19 +80,43 @@ def read_session(session_id: UUID, caller: AnyCaller) -> SessionShown:
     )  # fmt: skip
 
 
+@router.post("/{session_id}/attachments", status_code=201)
+def start_attachment(session_id: UUID, wanted: NewAttachment, caller: AnyCaller) -> AttachmentStarted:
+    """Say what will be sent along with a message; the answer is a form to POST it with, and the id that the message
+    names it by."""
+    _check_own(caller, session_id)
+    services = caller.services
+    upload_id = services.new_id(caller.now)
+    with caller.transaction() as tx:
+        started = attaching.start(
+            caller.principal, tx, services.media, session_id, wanted.name, wanted.size_bytes, caller.now, upload_id
+        )  # fmt: skip
+    form = Form(url=started.form.url, fields=started.form.fields)
+    return AttachmentStarted(id=started.id, name=started.name, upload=form)
+
+
 @router.post("/{session_id}/messages", status_code=202)
 def post_message(session_id: UUID, message: NewMessage, caller: AnyCaller) -> Taken:
     """Write in one's own session. The answer comes as events; posting again with the same id is harmless."""
+    _check_own(caller, session_id)
+    services = caller.services
+    named = [attaching.Named(one.upload, one.file) for one in message.attachments]
+    name = receive.web_name(session_id, message.client_message_id or "")
+    with services.connections.rent() as database:
+        gathered = attaching.gather(
+            caller.principal, database, services.media, session_id, named, name, caller.now, services.new_id
+        )
+        message_id = receive.receive_web(
+            caller.principal, database, services.turns, session_id, message.text, message.client_message_id,
+            caller.now, services.new_id, gathered,
+        )  # fmt: skip
+    return Taken(message_id=message_id, received_at=caller.now)
+
+
+def _check_own(caller: Caller, session_id: UUID) -> None:
     if caller.principal.kind != "user":
         raise Forbidden("only the visitor whom a session belongs to may write in it")
     caller.check_token(session_id)
-    services = caller.services
-    with services.connections.rent() as database:
-        message_id = receive.receive_web(
-            caller.principal, database, services.turns, session_id, message.text, message.client_message_id,
-            caller.now, services.new_id,
-        )  # fmt: skip
-    return Taken(message_id=message_id, received_at=caller.now)
 
 
 @router.get("/{session_id}/messages")

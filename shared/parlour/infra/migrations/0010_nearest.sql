@@ -17,7 +17,7 @@ CREATE OR REPLACE FUNCTION search_nearest(
     space text, question vector, clearance int, team uuid, any_team boolean, most int, few int
 )
     RETURNS TABLE (id uuid, distance float8)
-    LANGUAGE plpgsql STABLE
+    LANGUAGE plpgsql STABLE ROWS 60
     SET hnsw.iterative_scan = 'relaxed_order' SET hnsw.ef_search = 400 SET hnsw.max_scan_tuples = 40000
 AS $$
 #variable_conflict use_column

@@ -6,6 +6,10 @@ ALTER TABLE turns ADD COLUMN called jsonb;
 -- miss: which bytes of the prompt before were cached and had to be read anew, why, and what that cost.
 ALTER TABLE llm_calls ADD COLUMN miss jsonb;
 
+-- What a cited row belongs to: rows are written anew when that changes, and a citation is to tell then whether its source
+-- is there still. No foreign keys: what became of it is to be told also when it is gone.
+ALTER TABLE citations ADD COLUMN entity_id uuid, ADD COLUMN document_id uuid, ADD COLUMN file_id uuid;
+
 -- prompt: where an agent's instructions stand; modes: what it may do with a request; reminders: said at the end.
 ALTER TABLE agents
     ADD COLUMN prompt    text NOT NULL DEFAULT 'system' CHECK (prompt IN ('system', 'floating')),
@@ -37,7 +41,7 @@ CREATE TABLE ledger_blobs (
 CALL isolate('ledger_blobs');
 
 -- One row a prompt. basis: what the turn's prompts were made of, with the first one; made: that prompt's own blocks
--- and candidates. Both name texts by hash.
+-- and candidates. Both are compressed JSON that names texts by hash.
 CREATE TABLE ledgers (
     tenant_id   uuid NOT NULL,
     turn_id     uuid NOT NULL,
@@ -46,8 +50,8 @@ CREATE TABLE ledgers (
     at          timestamptz NOT NULL,
     model       text NOT NULL,
     prompt_hash text NOT NULL,
-    basis       jsonb,
-    made        jsonb NOT NULL,
+    basis       bytea,
+    made        bytea NOT NULL,
     PRIMARY KEY (tenant_id, turn_id, step),
     FOREIGN KEY (tenant_id, turn_id) REFERENCES turns (tenant_id, id) ON DELETE CASCADE
 );

@@ -14,35 +14,40 @@ REVOKE ALL ON FUNCTION word_bits FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION word_bits TO parlour_app;
 
 -- Of rows of conversations only. word_bits: of its lexemes. vector_bits: the signs of its vector in vector_space, the
--- space that it was embedded in last. The types have no length of their own: models differ in their dimensions.
+-- space that the tenant's searches look into. The types have no length of their own: models differ in their dimensions.
 ALTER TABLE context_rows
     ADD COLUMN word_bits    "bit",
     ADD COLUMN vector_bits  "bit",
     ADD COLUMN vector_space text;
--- Filled for what was said so far, of every tenant.
-ALTER TABLE tenants NO FORCE ROW LEVEL SECURITY;
-ALTER TABLE embeddings NO FORCE ROW LEVEL SECURITY;
-ALTER TABLE context_rows NO FORCE ROW LEVEL SECURITY;
-UPDATE context_rows r
-   SET word_bits = word_bits(r.lexemes), vector_bits = v.bits, vector_space = v.model
-  FROM context_rows o
-  LEFT JOIN LATERAL (SELECT binary_quantize(e.vector) AS bits, e.model
-                       FROM embeddings e
-                       JOIN tenants t ON t.tenant_id = e.tenant_id
-                      WHERE (e.tenant_id, e.row_id) = (o.tenant_id, o.id)
-                      ORDER BY e.model = t.embedding_space DESC NULLS LAST LIMIT 1) v ON true
- WHERE (o.tenant_id, o.id) = (r.tenant_id, r.id) AND r.session_id IS NOT NULL;
-ALTER TABLE tenants FORCE ROW LEVEL SECURITY;
-ALTER TABLE embeddings FORCE ROW LEVEL SECURITY;
-ALTER TABLE context_rows FORCE ROW LEVEL SECURITY;
 
-DROP INDEX context_rows_session;
-CREATE INDEX context_rows_session ON context_rows (tenant_id, session_id)
-    INCLUDE (id, classification, word_bits, vector_space, vector_bits) WHERE session_id IS NOT NULL;
+-- A tenant some of whose rows lack these, or have them of a space that its searches have left. cursor: the row that was
+-- filled last; the newest are filled first.
+CREATE TABLE recall_fillings (
+    tenant_id uuid PRIMARY KEY REFERENCES tenants ON DELETE CASCADE,
+    cursor    uuid
+);
+-- What was said so far, of every tenant. A million rows take minutes, so the embedder fills them in batches; until then
+-- such a row counts as one whose meaning is not known.
+ALTER TABLE tenants NO FORCE ROW LEVEL SECURITY;
+ALTER TABLE context_rows NO FORCE ROW LEVEL SECURITY;
+ALTER TABLE work_due NO FORCE ROW LEVEL SECURITY;
+INSERT INTO recall_fillings (tenant_id)
+SELECT t.tenant_id
+  FROM tenants t
+ WHERE EXISTS (SELECT FROM context_rows r WHERE r.tenant_id = t.tenant_id AND r.session_id IS NOT NULL);
+INSERT INTO work_due (tenant_id, kind, id, due_at)
+SELECT tenant_id, 'embedding', tenant_id, now() FROM recall_fillings
+ON CONFLICT (tenant_id, kind, id) DO NOTHING;
+ALTER TABLE tenants FORCE ROW LEVEL SECURITY;
+ALTER TABLE context_rows FORCE ROW LEVEL SECURITY;
+ALTER TABLE work_due FORCE ROW LEVEL SECURITY;
+CALL isolate('recall_fillings');
+
+-- The indexes over these are made when the files are done, while the table is written (row_indexes.py).
 
 -- The rows of some conversations that are likely to be nearest to a question, by the signs of its vector and the bits
--- of its words; `word` is what a shared bit of words counts beside one of the signs, `unknown` what stands for a row
--- without a vector in the space. It runs as its caller, under row-level security, and reads the index alone: going
+-- of its words, the newest of those that are equally near; `word` is what a shared bit of words counts beside one of the
+-- signs, `unknown` what stands for a row without a vector in the space. It runs as its caller, under row-level security, and reads the index alone: going
 -- through the rows themselves, which are long, takes twice as long and seems cheaper to the planner.
 CREATE FUNCTION recall_nearest(
     sessions uuid[], clearance int, space text, signs "bit", words "bit", word float8, unknown float8, most int
@@ -54,7 +59,7 @@ AS $$
       FROM context_rows r
      WHERE r.session_id = ANY(sessions) AND r.session_id IS NOT NULL AND r.classification <= clearance
      ORDER BY CASE WHEN r.vector_space = space THEN r.vector_bits <~> signs ELSE unknown END
-              - word * COALESCE(bit_count(r.word_bits & words), 0), r.id
+              - word * COALESCE(bit_count(r.word_bits & words), 0), r.id DESC
      LIMIT most
 $$;
 REVOKE ALL ON FUNCTION recall_nearest FROM PUBLIC;

@@ -1,4 +1,5 @@
 -- name: around
+-- plan: anew
 -- What stands around a record, as far as a reader may see it: what its newest files say in short; in a project its files whole,
 -- if together they are short enough, and what changed lately in it, not that a pack brought it; the rows that are nearest to
 -- the record itself.
@@ -36,10 +37,14 @@ WITH own AS MATERIALIZED (
     (SELECT 'recent', r.id, r.title, r.content, r.classification, extract(epoch FROM r.created_at), r.created_at,
             ARRAY['entities/' || e.id]
        FROM entities e
-       JOIN context_rows r ON r.entity_id = e.id
+      CROSS JOIN LATERAL (SELECT *
+                            FROM context_rows c
+                           WHERE c.entity_id = e.id AND c.kind = 'delta' AND c.classification <= %(clearance)s
+                             AND (c.ordinal > 1 OR c.metadata->>'origin' IS DISTINCT FROM %(pack)s)
+                           ORDER BY c.created_at DESC, c.id
+                           LIMIT %(recent)s) r
       WHERE %(is_project)s AND e.project_id = %(entity_id)s AND e.deleted_at IS NULL
-        AND e.classification <= %(clearance)s AND r.kind = 'delta' AND r.classification <= %(clearance)s
-        AND (r.ordinal > 1 OR r.metadata->>'origin' IS DISTINCT FROM %(pack)s)
+        AND e.classification <= %(clearance)s
       ORDER BY r.created_at DESC, r.id
       LIMIT %(recent)s)
      UNION ALL
@@ -71,9 +76,13 @@ WITH told AS MATERIALIZED (
      WHERE e.deleted_at IS NULL AND e.classification <= %(clearance)s
 ), changed AS (
     SELECT r.id, r.title, r.content, r.classification, r.created_at
-      FROM context_rows r
-     WHERE %(follows)s AND r.entity_id IN (SELECT id FROM told) AND r.kind = 'delta' AND r.created_at > %(since)s
-       AND r.classification <= %(clearance)s
+      FROM (SELECT DISTINCT id FROM told WHERE %(follows)s) t
+     CROSS JOIN LATERAL (SELECT *
+                           FROM context_rows c
+                          WHERE c.entity_id = t.id AND c.kind = 'delta' AND c.created_at > %(since)s
+                            AND c.classification <= %(clearance)s
+                          ORDER BY c.created_at DESC, c.id
+                          LIMIT %(most)s) r
      ORDER BY r.created_at DESC, r.id
      LIMIT %(most)s
 )

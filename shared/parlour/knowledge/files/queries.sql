@@ -26,6 +26,14 @@ SELECT f.id, f.name, f.media_type, f.size_bytes, f.classification, f.problem, f.
  ORDER BY f.updated_at DESC, f.id
  LIMIT %(most)s;
 
+-- name: whole_file
+-- A file with what was read from it, for a reader of some clearance; none that was deleted.
+SELECT f.name, f.media_type, f.size_bytes, f.version, f.classification, f.state, f.team_id,
+       (SELECT string_agg(r.content, E'\n' ORDER BY r.ordinal, r.id)
+          FROM context_rows r WHERE r.file_id = f.id AND r.kind = 'file_chunk') AS content
+  FROM files f
+ WHERE f.id = %(id)s AND f.classification <= %(clearance)s AND f.object_key <> '';
+
 -- name: hold_file
 -- A file as the worker sees it, and nobody else's to change until the transaction ends; one without a key was deleted.
 SELECT f.id, f.entity_id, f.team_id, f.name, f.object_key, f.classification, f.state, f.attempts, f.version,
@@ -86,7 +94,8 @@ DELETE FROM context_rows WHERE file_id = %(id)s;
 
 -- name: bury_files
 -- Delete files, by their ids or by the records that they are about. Of each are left its id and its count of versions,
--- which say where its bytes are, until the worker has taken those when no form for them is good any more.
+-- which say where its bytes are, until the worker has taken those when no form for them is good any more. Its words go
+-- from the messages that they were sent along with, too.
 WITH buried AS (
     UPDATE files
        SET entity_id = NULL, team_id = NULL, name = '', object_key = '', size_bytes = 0, sha256 = NULL,
@@ -94,6 +103,8 @@ WITH buried AS (
            updated_at = %(now)s
      WHERE id = ANY(%(ids)s) OR entity_id = ANY(%(record_ids)s)
     RETURNING tenant_id, id
+), untold AS (
+    UPDATE attachments a SET body = NULL FROM buried b WHERE (a.tenant_id, a.file_id) = (b.tenant_id, b.id)
 )
 INSERT INTO work_due (tenant_id, kind, id, due_at)
 SELECT tenant_id, 'file', id, %(due_at)s FROM buried

@@ -36,6 +36,24 @@ class HeldFile:
         return not self.object_key
 
 
+@dataclass(frozen=True, slots=True)
+class WholeRow:
+    """A file with what was read from it so far."""
+
+    name: str
+    media_type: str
+    size_bytes: int
+    version: int
+    classification: int
+    state: State
+    team_id: UUID | None
+    content: str | None
+
+
+def whole_file(tx: Transaction, file_id: UUID, clearance: int) -> WholeRow | None:
+    return tx.first(SQL["whole_file"], WholeRow, id=file_id, clearance=clearance)
+
+
 def add_file(
     tx: Transaction,
     *,

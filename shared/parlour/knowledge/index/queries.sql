@@ -53,9 +53,10 @@ SELECT found.*
   FROM (SELECT EXISTS (SELECT FROM messages WHERE NOT indexed) AS messages,
                EXISTS (SELECT FROM context_rows WHERE pending) AS rows,
                EXISTS (SELECT FROM work_due WHERE tenant_id = current_tenant() AND kind = 'record_type') AS types,
+               EXISTS (SELECT FROM recall_fillings) AS signs,
                EXISTS (SELECT FROM reembeddings WHERE finished_at IS NULL) AS moving,
                (SELECT finished_at FROM reembeddings WHERE cleared_at IS NULL) AS left_at) AS found
- WHERE found.messages OR found.rows OR found.types OR found.moving OR found.left_at IS NOT NULL;
+ WHERE found.messages OR found.rows OR found.types OR found.signs OR found.moving OR found.left_at IS NOT NULL;
 
 -- name: unindexed
 -- Messages without a row, oldest first, kept from others until the transaction ends. What may be found again is what
@@ -143,10 +144,6 @@ SELECT r.id, r.content
 
 -- name: add_moved
 -- A row's vector in the space it is moved to; nothing for one that is gone.
-WITH signs AS (
-    UPDATE context_rows SET vector_space = %(space)s, vector_bits = binary_quantize(%(vector)s::vector)
-     WHERE id = %(row_id)s AND session_id IS NOT NULL
-)
 INSERT INTO embeddings (tenant_id, row_id, model, vector)
 SELECT current_tenant(), r.id, %(space)s, %(vector)s::vector FROM context_rows r WHERE r.id = %(row_id)s
     ON CONFLICT (tenant_id, row_id, model) DO UPDATE SET vector = EXCLUDED.vector;
@@ -160,11 +157,37 @@ DELETE FROM embeddings WHERE row_id = %(row_id)s;
 UPDATE reembeddings SET cursor = %(cursor)s, done = %(done)s WHERE done = %(before)s;
 
 -- name: turn_searches
--- The tenant's searches look into the new space from now on.
+-- The tenant's searches look into the new space from now on; what recall reads of its conversations follows.
 WITH turned AS (
     UPDATE tenants SET embedding_space = %(space)s RETURNING tenant_id
+), lacking AS (
+    INSERT INTO recall_fillings (tenant_id) SELECT tenant_id FROM turned
+    ON CONFLICT (tenant_id) DO UPDATE SET cursor = NULL
 )
 UPDATE reembeddings m SET finished_at = %(now)s FROM turned WHERE m.tenant_id = turned.tenant_id;
+
+-- name: fill_signs
+-- Some rows of conversations before the cursor, the newest first, get what recall reads of them where they lack it or
+-- have it of another space than this; after the last ones nothing is lacking.
+WITH batch AS MATERIALIZED (
+    SELECT r.id
+      FROM context_rows r, recall_fillings f
+     WHERE r.session_id IS NOT NULL AND (f.cursor IS NULL OR r.id < f.cursor)
+     ORDER BY r.id DESC
+     LIMIT %(most)s
+), filled AS (
+    UPDATE context_rows r
+       SET word_bits = COALESCE(r.word_bits, word_bits(r.lexemes)),
+           vector_bits = CASE WHEN b.vector IS NULL THEN r.vector_bits ELSE binary_quantize(b.vector) END,
+           vector_space = CASE WHEN b.vector IS NULL THEN r.vector_space ELSE %(space)s END
+      FROM (SELECT batch.id, v.vector
+              FROM batch LEFT JOIN embeddings v ON v.row_id = batch.id AND v.model = %(space)s) AS b
+     WHERE r.id = b.id
+       AND (r.word_bits IS NULL OR (b.vector IS NOT NULL AND r.vector_space IS DISTINCT FROM %(space)s))
+), over AS (
+    DELETE FROM recall_fillings WHERE NOT EXISTS (SELECT FROM batch)
+)
+UPDATE recall_fillings SET cursor = (SELECT id FROM batch ORDER BY id LIMIT 1) WHERE EXISTS (SELECT FROM batch);
 
 -- name: clear_vectors
 -- Some of the vectors in other spaces go.

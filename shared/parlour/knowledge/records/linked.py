@@ -83,9 +83,10 @@ class LinkCache:
 
     An entry is used only while the tenant's records are as they were: every transaction that writes records leaves a
     mark behind with its commit (`record_writes`), whichever worker it ran on; the mark that an entry was read under is
-    compared with the one that is there now, which costs a look at one row. So nothing stale is ever returned; the
-    minute merely bounds what is kept. Within a transaction that has itself written, nothing is taken from here or put
-    here: its own mark is still to come. Not shared between threads.
+    compared with the one that is there now, which costs a look at one row, or nothing where the transaction has it
+    from another statement. So nothing stale is ever returned; the minute merely bounds what is kept. Within a
+    transaction that has itself written, nothing is taken from here or put here: its own mark is still to come. Not
+    shared between threads.
     """
 
     _kept: OrderedDict[_Key, _Kept] = field(default_factory=OrderedDict)
@@ -108,12 +109,16 @@ def focus(
     *,
     team_id: UUID | None = None,
     cache: LinkCache | None = None,
+    mark: str | None = None,
     now: datetime,
 ) -> Focus | None:
-    """The record and the first three of each kind that it is linked to; None when the principal may not see it."""
+    """The record and the first three of each kind that it is linked to; None when the principal may not see it.
+
+    `mark`: of whoever wrote the tenant's records last, if this transaction has read it and has written nothing.
+    """
     key = _Key(principal.tenant_id, entity_id, principal.clearance, team_id, _sees_teams(principal))
     known = cache.find(key, now) if cache else None
-    if known and store.record_mark(tx) == Mark(known.latest, settled=True):
+    if known and _mark(tx, mark) == Mark(known.latest, settled=True):
         return known.focus
     row = _read(principal, tx, entity_id, team_id=team_id, per_kind=PER_KIND)
     found = _focus(row)
@@ -156,6 +161,10 @@ def _read(
         per_kind=per_kind, kind=kind, skip=skip, most=most, kinds=list(KINDS), active=list(ACTIVE),
         scratch=list(SCRATCH), due=list(DUE),
     )  # fmt: skip
+
+
+def _mark(tx: Transaction, read: str | None) -> Mark | None:
+    return store.record_mark(tx) if read is None else Mark(read, settled=True)
 
 
 def _sees_teams(principal: Principal) -> bool:

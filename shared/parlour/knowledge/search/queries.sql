@@ -1,4 +1,5 @@
 -- name: search
+-- plan: anew
 -- The rows that answer a question best, by meaning and by words, merged by reciprocal rank. There is a list of rows for
 -- the question with the turn before it and one for the question alone; in a conversation two more, in which a turn is
 -- judged with the ones around it. Elsewhere the lists of words count less than those of meaning. A word counts by how few of the rows that match at all have it; whoever speaks in
@@ -147,7 +148,8 @@ SELECT r.id AS row_id, r.document_id, e.id AS entity_id, r.kind, r.title, r.cont
 -- The messages that a conversation's next turn may lean on, best first: of this session from before a turn and, where
 -- others are wanted, of the user's other ones with the same binding. Every row is looked at, in the few bytes that the
 -- index has of it; the best of them are compared word for word and by their whole vectors. A score is between 0 and 1:
--- how much nearer in meaning than the farthest that was compared, and how telling the words are that it shares.
+-- how much nearer in meaning than the farthest that was compared, and how telling the words are that it shares. A reply
+-- that was drawn from what is deleted or above the clearance by now is not among them.
 WITH lexemes AS MATERIALIZED (
     -- Each lexeme quoted for tsquery. Of a very long question the longest words: they are the rarest.
     SELECT lexeme, ('''' || replace(replace(lexeme, '\', '\\'), '''', '''''') || '''')::tsquery AS query
@@ -156,11 +158,19 @@ WITH lexemes AS MATERIALIZED (
      LIMIT %(longest)s
 ), asked AS MATERIALIZED (
     SELECT word_bits(to_tsvector('english', %(query)s)) AS words, binary_quantize(%(vector)s::vector) AS signs
+), verbatim AS MATERIALIZED (
+    -- Told anyway, and often near a question that goes on from there: they take nobody's place.
+    SELECT r.id
+      FROM turns t
+      JOIN messages m ON m.turn_id = t.id
+      JOIN context_rows r ON r.message_id = m.id
+     WHERE t.session_id = %(session_id)s AND t.number >= %(since)s AND %(since)s > 0
 ), near AS MATERIALIZED (
-    SELECT n.id, false AS elsewhere
-      FROM asked, recall_nearest(ARRAY[%(session_id)s::uuid], %(clearance)s, %(space)s, asked.signs, asked.words,
-                                 %(word)s, %(unknown)s, %(pool)s) AS n
-     WHERE %(since)s > 0
+    (SELECT n.id, false AS elsewhere
+       FROM asked, recall_nearest(ARRAY[%(session_id)s::uuid], %(clearance)s, %(space)s, asked.signs, asked.words,
+                                  %(word)s, %(unknown)s, %(pool)s + (SELECT count(*)::int FROM verbatim)) AS n
+      WHERE %(since)s > 0 AND n.id NOT IN (SELECT id FROM verbatim)
+      LIMIT %(pool)s)
      UNION ALL
     SELECT n.id, true
       FROM asked, recall_nearest(ARRAY(SELECT s.id
@@ -177,13 +187,10 @@ WITH lexemes AS MATERIALIZED (
     SELECT r.id, n.elsewhere, r.lexemes, v.vector <=> %(vector)s::vector AS distance
       FROM near n
       JOIN context_rows r ON r.id = n.id
-      JOIN messages m ON m.id = r.message_id
-      LEFT JOIN turns t ON t.id = m.turn_id
       LEFT JOIN embeddings v ON v.row_id = r.id AND v.model = %(space)s
-     WHERE (n.elsewhere OR COALESCE(t.number, 0) < %(since)s) AND r.classification <= %(clearance)s
 ), shared AS MATERIALIZED (
     SELECT c.id, l.lexeme FROM compared c JOIN lexemes l ON c.lexemes @@ l.query
-), telling AS (
+), telling AS MATERIALIZED (
     SELECT lexeme, ln(1 + (n.rows - count(*) + 0.5) / (count(*) + 0.5)) AS weight
       FROM shared, (SELECT count(*) AS rows FROM compared) n
      GROUP BY lexeme, n.rows
@@ -200,24 +207,43 @@ WITH lexemes AS MATERIALIZED (
 ), best AS (
     SELECT id, elsewhere, score, row_number() OVER (PARTITION BY elsewhere ORDER BY score DESC, id) AS place
       FROM scored WHERE score > 0
+), likely AS MATERIALIZED (
+    -- More than are wanted, for some may be replies that are not to be told of any more.
+    SELECT b.id, b.elsewhere, b.score, m.turn_id AS replied
+      FROM best b
+      JOIN context_rows r ON r.id = b.id
+      LEFT JOIN messages m ON m.id = r.message_id AND m.direction = 'outbound'
+     WHERE b.place <= 3 * %(most)s
+), closed AS MATERIALIZED (
+    SELECT source.turn_id
+      FROM (SELECT array_agg(DISTINCT replied) AS turns FROM likely) said, drawn_from(said.turns) source
+     WHERE source.level > %(clearance)s OR source.is_gone
+), told AS (
+    SELECT id, elsewhere, score, row_number() OVER (PARTITION BY elsewhere ORDER BY score DESC, id) AS place
+      FROM likely l
+     WHERE NOT EXISTS (SELECT FROM closed c WHERE c.turn_id = l.replied)
 )
 SELECT r.id AS row_id, NULL::uuid AS document_id, NULL::uuid AS entity_id, r.kind, r.title, r.content, r.metadata,
-       b.score::float8 AS score, r.session_id, r.message_id, r.classification, r.created_at, b.elsewhere
-  FROM best b
-  JOIN context_rows r ON r.id = b.id
- WHERE b.place <= %(most)s
+       t.score::float8 AS score, r.session_id, r.message_id, r.classification, r.created_at, t.elsewhere
+  FROM told t
+  JOIN context_rows r ON r.id = t.id
+ WHERE t.place <= %(most)s
  ORDER BY score DESC, r.id;
 
--- name: hold_session
--- Take the session's row, so that its numbers are given out one caller at a time; its lease token comes with it.
-SELECT id, lease_token FROM sessions WHERE id = %(session_id)s FOR NO KEY UPDATE;
-
 -- name: number_rows
--- The session's numbers for some rows, giving the next ones to rows it has not seen, in the order given.
-WITH wanted AS (
+-- The session's numbers for some rows, giving the next ones to rows it has not seen, in the order given. The session's
+-- row is held until the transaction ends, and its lease token told. Whoever held it before may have given out numbers
+-- that this statement does not see: then it gives none, and says so (is_fresh), and is asked again.
+WITH held AS MATERIALIZED (
+    SELECT lease_token, next_source FROM sessions WHERE id = %(session_id)s FOR NO KEY UPDATE
+), seen AS MATERIALIZED (
+    SELECT h.lease_token, h.next_source = (SELECT next_source FROM sessions WHERE id = %(session_id)s) AS is_fresh
+      FROM held h
+), wanted AS (
     SELECT row_id, title, locator, place
       FROM unnest(%(row_ids)s::uuid[], %(titles)s::text[], %(locators)s::text[])
            WITH ORDINALITY AS w (row_id, title, locator, place)
+     WHERE (SELECT is_fresh FROM seen)
 ), unseen AS (
     SELECT w.row_id, w.title, w.locator, row_number() OVER (ORDER BY w.place) AS step
       FROM wanted w
@@ -231,12 +257,14 @@ WITH wanted AS (
     INSERT INTO sources (tenant_id, session_id, number, row_id, title, locator)
     SELECT current_tenant(), %(session_id)s, moved.first + unseen.step - 1, unseen.row_id, unseen.title, unseen.locator
       FROM unseen, moved
-    RETURNING number, row_id, title, locator
+    RETURNING number, row_id
+), numbered AS (
+    SELECT number, row_id FROM added
+     UNION ALL
+    SELECT s.number, s.row_id
+      FROM sources s WHERE s.session_id = %(session_id)s AND s.row_id IN (SELECT row_id FROM wanted)
 )
-SELECT number, row_id, title, locator FROM added
- UNION ALL
-SELECT number, row_id, title, locator
-  FROM sources WHERE session_id = %(session_id)s AND row_id = ANY(%(row_ids)s);
+SELECT seen.lease_token, seen.is_fresh, n.number, n.row_id FROM seen LEFT JOIN numbered n ON true;
 
 -- name: known_sources
 -- Every number that the session has given out for what a reader of some clearance may see, in order.

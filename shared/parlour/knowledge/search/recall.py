@@ -16,8 +16,9 @@ MOST = 6
 """Messages of each kind at most; the budget decides which of them are told."""
 
 _POOL = 80
-"""Rows that are compared word for word and by their whole vectors. The signs of a vector put what is nearest among the
-first few; the newest 20 messages, which are told anyway, may be among them too."""
+"""Rows that are compared word for word and by their whole vectors; messages that are told anyway take no place among
+them. Of the six that comparing every row gives, 87 percent are among these 80, 93 among 160 and 78 among 40 (252
+questions to 1,000 turns of meetings; bench/recalled.py). Twice as many cost a millisecond more."""
 
 _SESSIONS = 20
 """Other sessions that are looked through, the ones used last."""

@@ -22,12 +22,14 @@ def number_rows(tx: Transaction, session_id: UUID, rows: Sequence[Found], fence:
     """
     if not rows:
         return {}
-    held = store.hold_session(tx, session_id)
-    if held is None:
+    numbered = store.number_rows(tx, session_id, rows)
+    if not all(one.is_fresh for one in numbered):
+        numbered = store.number_rows(tx, session_id, rows)  # the session is ours by now: this sees all there is
+    if not numbered:
         raise NotFound("there is no such session")
-    if fence is not None and held.lease_token != fence:
+    if fence is not None and numbered[0].lease_token != fence:
         raise LeaseLost
-    return {source.row_id: source.number for source in store.number_rows(tx, session_id, rows)}
+    return {one.row_id: one.number for one in numbered if one.row_id and one.number}
 
 
 def known(principal: Principal, tx: Transaction, session_id: UUID) -> list[Source]:

@@ -37,11 +37,16 @@ class Sight:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """A session whose row is ours until the transaction ends."""
+class Numbered:
+    """A row's number in a session whose row is ours until the transaction ends; without a row when it has none of them.
 
-    id: UUID
+    is_fresh  no number was given out meanwhile that this does not know of; otherwise none is told.
+    """
+
     lease_token: int
+    is_fresh: bool
+    number: int | None
+    row_id: UUID | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,14 +105,11 @@ def recall(
     )  # fmt: skip
 
 
-def hold_session(tx: Transaction, session_id: UUID) -> Held | None:
-    return tx.first(SQL["hold_session"], Held, session_id=session_id)
-
-
-def number_rows(tx: Transaction, session_id: UUID, rows: Sequence[Found]) -> list[Source]:
+def number_rows(tx: Transaction, session_id: UUID, rows: Sequence[Found]) -> list[Numbered]:
+    """Nothing at all without such a session."""
     return tx.all(
         SQL["number_rows"],
-        Source,
+        Numbered,
         session_id=session_id,
         row_ids=[row.row_id for row in rows],
         titles=[row.title for row in rows],

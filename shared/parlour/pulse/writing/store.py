@@ -56,7 +56,7 @@ class Day:
 
 @dataclass(frozen=True, slots=True)
 class NewLedger:
-    """The record of one prompt, its words apart: `words` by their hashes."""
+    """The record of one prompt, packed, its words apart: `words` by their hashes."""
 
     id: UUID
     entity_id: UUID
@@ -64,7 +64,7 @@ class NewLedger:
     at: datetime
     model: str
     prompt_hash: str
-    basis: JsonObject
+    basis: bytes
     words: Mapping[str, str]
     told_of: Sequence[str]
     outcome: str
@@ -82,7 +82,7 @@ class LedgerRow:
     at: datetime
     model: str
     prompt_hash: str
-    basis: JsonObject
+    basis: bytes
     outcome: str
 
 

@@ -11,7 +11,7 @@ from parlour.context.segment import Block, Layer, Segment
 from parlour.infra.jsonable import Json, JsonObject, canonical
 from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
-from parlour.turns.prompts import explain, recorded
+from parlour.turns.prompts import explain, fates, recorded
 from parlour.turns.prompts.recorded import Asked, Recorded, pieces_of
 
 _AROUND = 60
@@ -32,7 +32,7 @@ class _Side:
     def to_json(self) -> JsonObject:
         return {
             "turn_id": str(self.found.turn_id), "number": self.found.place.number, "step": self.asked.step,
-            "hash": self.asked.hash, "tokens": self.asked.tokens,
+            "hash": self.asked.hash, "tokens": self.asked.tokens, "anew": self.asked.is_anew,
         }  # fmt: skip
 
 
@@ -45,7 +45,7 @@ def diff(
     Without steps the turn's first prompt is held against the last of the one before, which is what the provider was
     sent last; inside one turn the last against the one before it.
 
-    {"before", "after": {"turn_id", "number", "step", "hash", "tokens"}, "same": bool,
+    {"before", "after": {"turn_id", "number", "step", "anew", "hash", "tokens"}, "same": bool,
      "segments": [{"layer", "placement", "change", "before", "after", "delta"}],
      "first_change": {"block", "layer", "byte", "within", "before", "after"} | null,
      "added", "removed", "now_in", "now_out": candidates}
@@ -57,7 +57,7 @@ def diff(
     earlier = later if before == turn_id else recorded.read(principal, tx, before)
     if before == turn_id:
         after = later.step(step)
-        one = _Side(earlier, earlier.step(before_step or max(1, after.step - 1)))
+        one = _Side(earlier, earlier.step(before_step) if before_step else earlier.before(after))
     else:
         after = later.step(step or later.asked[0].step)
         one = _Side(earlier, earlier.step(before_step))
@@ -66,12 +66,21 @@ def diff(
 
 def _compared(one: _Side, other: _Side) -> JsonObject:
     words = {**one.found.words, **other.found.words}
-    first = _first_change(one.blocks, other.blocks, words)
+    words |= dict.fromkeys(one.found.withheld | other.found.withheld, fates.CLOSED)
+    first = _first_change(one.blocks, other.blocks, {**one.found.kept, **other.found.kept})
+    if first is not None:
+        first = _as_shown(first, one, other)
     return {
         "before": one.to_json(), "after": other.to_json(), "same": one.asked.hash == other.asked.hash,
         "segments": _segments(one.asked.segments, other.asked.segments), "first_change": first,
-        **_candidates(one.asked.entries, other.asked.entries, words),
+        **_candidates(_told(one, other), _told(other, one), words),
     }  # fmt: skip
+
+
+def _told(side: _Side, other: _Side) -> list[Entry]:
+    """The candidates of a side that the other tells of, too: of a briefing that stayed pinned only what is in."""
+    both = bool(side.asked.causes and other.asked.causes)
+    return [one for one in side.asked.entries if both or not one.reason or one.item.lot.layer is not Layer.BRIEFING]
 
 
 def _segments(one: Sequence[Segment], other: Sequence[Segment]) -> list[Json]:
@@ -120,6 +129,18 @@ def _first_change(
     }  # fmt: skip
 
 
+def _as_shown(first: JsonObject, one: _Side, other: _Side) -> JsonObject:
+    """Where the bytes part, without words that the reader may not see."""
+    place = int(str(first["block"])) - 1
+    told = [(name, side, side.blocks[place : place + 1]) for name, side in (("before", one), ("after", other))]
+    hidden = {
+        name: fates.CLOSED
+        for name, side, blocks in told
+        if any(piece in side.found.withheld for _, block in blocks for piece in block.pieces)
+    }
+    return {**first, **hidden}
+
+
 def _sent(block: Block, words: Mapping[str, str]) -> str:
     """A block as its text is sent; a hash in the place of what was forgotten."""
     said = "".join(pieces_of(block, words))
@@ -127,13 +148,8 @@ def _sent(block: Block, words: Mapping[str, str]) -> str:
 
 
 def _candidates(before: Sequence[Entry], after: Sequence[Entry], words: Mapping[str, str]) -> JsonObject:
-    """Who is new, who is gone, and who changed sides. A pinned briefing's candidates are told by the turn that rendered
-    it alone: they are compared only where both did."""
-    told = all(any(one.item.lot.layer is Layer.BRIEFING for one in side) for side in (before, after))
-    had, has = (
-        _by_source([one for one in side if told or one.item.lot.layer is not Layer.BRIEFING])
-        for side in (before, after)
-    )
+    """Who is new, who is gone, and who changed sides."""
+    had, has = _by_source(before), _by_source(after)
     sides = {key for key in had.keys() & has.keys() if (had[key].reason is None) != (has[key].reason is None)}
     chosen = {
         "added": [one for key, one in has.items() if key not in had],

@@ -17,7 +17,7 @@ from parlour.infra.errors import InvalidRequest
 from parlour.infra.jsonable import Json, JsonObject, canonical
 from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
-from parlour.turns.prompts import recorded
+from parlour.turns.prompts import fates, recorded
 from parlour.turns.prompts.recorded import Asked, Recorded
 from parlour.turns.prompts.store import Reported
 
@@ -31,24 +31,28 @@ def explain(principal: Principal, tx: Transaction, turn_id: UUID, step: int | No
     """The prompts of a turn, or of one of its steps, for a viewer of the tenant.
 
     {"turn": {"id", "session_id", "number", "previous", "next", "steps"}, "profile": {"name", "total", "config"},
-     "steps": [{"step", "at", "model", "hash", "tokens", "layers", "segments", "candidates", "marks", "causes",
+     "gone": [{"table", "id"}],
+     "steps": [{"step", "anew", "at", "model", "hash", "tokens", "layers", "segments", "candidates", "marks", "causes",
                 "briefing", "cached", "miss", "reported"}]}
 
-    `briefing` says when it was rendered and what it was made of: while it is pinned, its candidates stand with the turn
-    that rendered it. Tokens are the budget's; `reported` is what the model said. NotFound as `recorded.read`.
+    `gone` are sources that were deleted since. `anew`: the turn was begun anew with this step, which has nothing in
+    common with those before. `briefing` says when it was rendered and what it was made of. Tokens are the budget's;
+    `reported` is what the model said. NotFound as `recorded.read`.
     """
     found = recorded.read(principal, tx, turn_id)
     chosen = found.asked if step is None else [found.step(step)]
-    profile = found.basis.profile
+    profile = found.asked[-1].basis.profile
     return {
         "turn": turn(found),
+        "gone": gone(found),
         "profile": {"name": profile.name, "total": profile.total, "config": profile.config},
         "steps": [_step(found, one) for one in chosen],
     }
 
 
 def words(principal: Principal, tx: Transaction, turn_id: UUID, hashes: Sequence[str]) -> dict[str, str | None]:
-    """Texts of the turn's prompts and candidates, by hash; None for one that was forgotten.
+    """Texts of the turn's prompts and candidates, by hash; None for one that was forgotten, `fates.CLOSED` for one
+    that the reader may not see any more.
 
     Any other text is not there, whoever's words it may be. InvalidRequest for more than
     `MOST_WORDS`.
@@ -70,14 +74,19 @@ def turn(found: Recorded) -> JsonObject:
     }  # fmt: skip
 
 
+def gone(found: Recorded) -> list[Json]:
+    """The sources of a turn's prompts that were deleted since."""
+    return [{"table": one.table, "id": one.id} for one in found.gone]
+
+
 def _step(found: Recorded, asked: Asked) -> JsonObject:
     return {
-        "step": asked.step, "at": asked.at.isoformat(), "model": asked.model, "hash": asked.hash,
-        "tokens": asked.tokens, "layers": layers(asked.segments, found.basis.profile),
+        "step": asked.step, "anew": asked.is_anew, "at": asked.at.isoformat(), "model": asked.model, "hash": asked.hash,
+        "tokens": asked.tokens, "layers": layers(asked.segments, asked.basis.profile),
         "segments": [_segment(one, asked, found) for one in asked.segments if one.blocks],
         "candidates": [candidate(one, found.words) for one in asked.entries],
         "marks": marks(asked.segments, asked.made.marked), "causes": list(asked.causes),
-        "briefing": _briefing(found.basis.begun.standing.pinned, found.basis.begun.moment.at),
+        "briefing": _briefing(asked.basis.begun.standing.pinned, asked.basis.begun.moment.at),
         "cached": {"blocks": asked.cached, "tokens": _first(asked.segments, asked.cached)},
         "miss": _miss(asked.made.miss, found.reported.get(asked.step)),
         "reported": _reported(found.reported.get(asked.step)),
@@ -109,6 +118,7 @@ def _segment(segment: Segment, asked: Asked, found: Recorded) -> JsonObject:
                 "number": number, "role": block.role, "tokens": block.tokens, "words": list(block.pieces),
                 "is_json": block.is_json, "marked": number in asked.made.marked, "cached": number <= asked.cached,
                 "forgotten": any(one not in found.words for one in block.pieces),
+                "withheld": any(one in found.withheld for one in block.pieces),
             }
             for number, block in enumerate(segment.blocks, start=before + 1)
         ],
@@ -123,7 +133,7 @@ def candidate(entry: Entry, words: Mapping[str, str]) -> JsonObject:
         "source": {"table": item.source.table, "id": item.source.id, "version": item.source.version},
         "title": _title(entry, words), "tokens": entry.tokens, "score": round(item.score, 4), "in": not entry.reason,
         "reason": entry.reason, "shortened": entry.shortened, "words": item.text,
-        "forgotten": item.text not in words,
+        "forgotten": item.text not in words, "withheld": words.get(item.text) == fates.CLOSED,
     }  # fmt: skip
 
 

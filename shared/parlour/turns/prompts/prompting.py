@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-from parlour.context import factors, stubs
+from parlour.context import factors, history, stubs
 from parlour.context.assemble import Assembled, Begun, begin
 from parlour.context.budget import Profile
 from parlour.context.calls import Round
@@ -13,7 +13,7 @@ from parlour.context.history import PastTurn
 from parlour.context.ledger import Entry, Forgotten
 from parlour.context.materials import Materials, Moment
 from parlour.context.pins import Pinned
-from parlour.context.segment import Layer, Lot
+from parlour.context.segment import Item, Layer, Lot
 from parlour.context.standing import Standing
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
@@ -29,13 +29,13 @@ _EVERYBODYS = 3
 
 @dataclass(slots=True)
 class Prompting:
-    """What a turn's prompts are made of, and what they have in common once the first was made.
+    """What a turn's prompts are made of, and what they have in common once that was decided.
 
     standing  the session's as the turn began.
-    begun     None until the first prompt is made.
+    begun     None where it was not decided yet; it is with the first prompt.
     writes    tools that change something: history keeps what they changed.
     rounds    the turn's calls so far, and `steps` its prompts.
-    recorded  what they have in common is kept with the record of the first.
+    recorded  the first was sent, and what they have in common is kept with its record.
     """
 
     materials: Materials
@@ -48,14 +48,27 @@ class Prompting:
     steps: int = 0
     recorded: bool = False
 
+    @property
+    def wrote(self) -> bool:
+        """Whether a call of this turn may have changed something."""
+        asked = [block for one in self.rounds for block in one.blocks if block.get("type") == "tool_use"]
+        done = {call for one in self.rounds for call, result in one.results if result.get("ok") is not False}
+        return any(block["name"] in self.writes and block["id"] in done for block in asked)
+
     def next(self, step: int, rounds: Sequence[Round], model: str) -> Assembled:
         """The prompt of `step` for `model` (provider/model). PromptOverflow when it cannot be made to fit."""
         self.moment = replace(self.moment, model=model)
         begun = self.begun or begin(self.materials, self.standing, self.profile, self.moment)
         begun = replace(begun, moment=self.moment)
-        self.begun, self.steps = begun, max(step, self.steps)
+        self.begun = begun
         self.heard(rounds)
         return begun.step(step, self.rounds)
+
+    def recalled(self, found: Sequence[Item]) -> None:
+        """Put what is recalled beside what changed: what the prompts have in common is decided anew."""
+        if found:
+            self.materials = replace(self.materials, tail=(*self.materials.tail, *found))
+            self.begun = None
 
     def heard(self, rounds: Sequence[Round]) -> None:
         """The turn's calls so far. What was told of before is told again with its keys in the order they had then: a
@@ -66,9 +79,9 @@ class Prompting:
             for one in rounds
         )
 
-    def sent(self, assembled: Assembled) -> None:
+    def sent(self, step: int, assembled: Assembled) -> None:
         """The prompt is on its way, and its record is kept: the next one is held against it."""
-        self.recorded = True
+        self.recorded, self.steps = True, max(step, self.steps)
         if self.begun is not None:
             self.begun = self.begun.after(assembled.standing)
 
@@ -87,11 +100,20 @@ class Prompting:
         )  # fmt: skip
         anew = assembled.ledger.cause is not None
         kept, texts, look_at = split(assembled.standing), {**words, **more}, over_at(row.month)
+        refused = self._refused() if basis is not None and self.materials.attachments else None
 
         def keep(tx: Transaction) -> None:
             store.keep_prompt(tx, asking, row, texts, kept, anew=anew, look_at=look_at)
+            if refused is not None:
+                store.note_refused(tx, asking.turn_id, refused)
 
         return keep
+
+    def _refused(self) -> list[UUID]:
+        """What came with the turn's messages and had no room in its prompts: later ones do without it, too."""
+        entries = self.begun.entries if self.begun else ()
+        out = [one.item for one in entries if one.item.lot is Lot.ATTACHMENTS and one.reason == "too_large"]
+        return [UUID(item.source.id) for item in out]
 
     def usage(self, step: int, assembled: Assembled) -> JsonObject:
         """What the web is told of a prompt: its tokens by layer, and which share of it is likely to be cached."""
@@ -113,8 +135,12 @@ class Prompting:
         return stubs.called(self.rounds, self.writes)
 
     def over(self) -> JsonObject | None:
-        """What the session's next prompt stands on once the turn is over; None where no model was asked."""
-        return split(self.begun.standing.after_turn(self.steps)).standing if self.begun else None
+        """What the session's next prompt stands on once the turn is over; None where nothing was sent in it: a cut and
+        a briefing that no model was told are no beginning of what comes next."""
+        standing = self.begun.standing if self.begun and self.recorded else self.standing
+        if all(one.stays for one in standing.prints):
+            return None
+        return split(standing.after_turn(max(self.steps, len(self.rounds)))).standing
 
 
 def named(provider: str, model: str) -> str:
@@ -122,13 +148,20 @@ def named(provider: str, model: str) -> str:
     return f"{provider}/{model}"
 
 
-def earlier(tx: Transaction, session_id: UUID, before: int, model: str) -> tuple[Standing, list[PastTurn]]:
-    """What the prompts of turn `before` stand on, and the turns since the last cut that are over.
+def earlier(
+    tx: Transaction, session_id: UUID, before: int, model: str, clearance: int
+) -> tuple[Standing, list[PastTurn], bool]:  # fmt: skip
+    """What the prompts of turn `before` stand on, and the turns since the last cut that are over, as a reader of that
+    clearance may be told of them; and whether that is told otherwise than in the last prompt, since sources of it were
+    closed or opened.
 
     A session that begins takes what was learned so far of how `model` counts, and keeps to it.
     """
-    found = store.earlier(tx, session_id, model=model, before=before, most=MOST_TURNS)
-    return _standing(found), past_turns(found.past or [])
+    found = store.earlier(tx, session_id, model=model, before=before, most=MOST_TURNS, clearance=clearance)
+    standing, past = _standing(found), past_turns(found.past or [], clearance)
+    lead = history.without(standing.lead, found.closed or ())
+    is_changed = lead != standing.lead or history.is_told_otherwise(past, standing.withheld)
+    return replace(standing, lead=lead), past, is_changed
 
 
 def _standing(found: Earlier) -> Standing:
@@ -144,8 +177,8 @@ def _as_told(before: JsonObject | None, result: JsonObject) -> JsonObject:
 def resumed(tx: Transaction, session_id: UUID, turn_id: UUID) -> tuple[Basis, tuple[Round, ...], int] | None:
     """What the prompts of a turn that goes on are made of, the calls that its last one told of, and that one's step;
     None when none was asked yet, or when words of them were forgotten or their retention is over."""
-    rows = store.ledgers(tx, turn_id, _EVERYBODYS)
-    if not rows or rows[0].basis is None:
+    begun = store.begun(store.ledgers(tx, turn_id, _EVERYBODYS))
+    if not begun or (rows := begun[-1])[0].basis is None:
         return None
     named_words = hashes(rows[0].basis) | hashes(rows[-1].made)
     words = store.blobs(tx, rows[0].month, sorted(named_words))
@@ -153,7 +186,7 @@ def resumed(tx: Transaction, session_id: UUID, turn_id: UUID) -> tuple[Basis, tu
         basis, made = unshelved(Basis, rows[0].basis, words), unshelved(Made, rows[-1].made, words)
     except Forgotten:
         return None
-    asked = _standing(store.earlier(tx, session_id, model="", before=0, most=0))
+    asked = _standing(store.earlier(tx, session_id, model="", before=0, most=0, clearance=_EVERYBODYS))
     return replace(basis, begun=basis.begun.after(asked)), made.rounds, rows[-1].step
 
 

@@ -1,27 +1,58 @@
 -- name: earlier
 -- What the session's next prompt stands on: what was kept of its prompts and, before the first, what was learned of how
 -- the model counts; with its turns since the last cut that are over, oldest first, each with its messages and with what
--- it called. No row where there is none of it.
+-- it called, whether its replies were drawn from what is deleted or above the clearance by now, and which numbers of
+-- sources that its calls found mean nothing any more. With them the turns of the recap whose replies were drawn from
+-- such. No row where there is none of it. Where the turns begin is asked in a query of its own: under row-level security
+-- COALESCE itself is no bound for an index.
 WITH kept AS (
     SELECT standing, briefing FROM session_prompts WHERE session_id = %(session_id)s
 ), over AS (
     SELECT t.id, t.number, t.called,
-           (SELECT jsonb_agg(jsonb_build_object('id', m.id, 'direction', m.direction, 'kind', m.kind, 'body', m.body)
-                             ORDER BY m.position)
-              FROM messages m WHERE m.turn_id = t.id) AS messages
+           (SELECT jsonb_agg(jsonb_build_object('id', m.id, 'direction', m.direction, 'kind', m.kind, 'body', m.body,
+                                                'attached', sent.rows) ORDER BY m.position)
+              FROM messages m
+              LEFT JOIN LATERAL (
+                  SELECT jsonb_agg(to_jsonb(a) || jsonb_build_object(
+                             'level', GREATEST(a.classification, COALESCE(f.classification, 0)),
+                             'is_gone', a.file_id IS NOT NULL AND COALESCE(f.object_key, '') = '') ORDER BY a.place, a.id) AS rows
+                    FROM attachments a LEFT JOIN files f ON (f.tenant_id, f.id) = (a.tenant_id, a.file_id)
+                   WHERE a.message_id = m.id) sent ON m.direction = 'inbound'
+             WHERE m.turn_id = t.id) AS messages
       FROM turns t
      WHERE t.session_id = %(session_id)s AND t.number < %(before)s
-       AND t.number >= COALESCE((SELECT (standing -> 'lead' ->> 'since')::int FROM kept), 0)
+       AND t.number >= (SELECT COALESCE((SELECT (standing -> 'lead' ->> 'since')::int FROM kept), 0))
      ORDER BY t.number DESC
      LIMIT %(most)s
-), earlier AS (
+), judged AS MATERIALIZED (
+    -- Those that history tells, and those that its recap does.
+    SELECT array_agg(t.id) AS ids
+      FROM turns t
+     WHERE t.session_id = %(session_id)s AND t.number < %(before)s
+       AND t.number >= (SELECT COALESCE((SELECT LEAST((standing -> 'lead' -> 'turns' ->> 0)::int,
+                                                      (standing -> 'lead' ->> 'since')::int) FROM kept),
+                                        %(before)s - %(most)s))
+), closed AS MATERIALIZED (
+    SELECT DISTINCT t.number
+      FROM judged j, drawn_from(j.ids) source, turns t
+     WHERE (source.level > %(clearance)s OR source.is_gone) AND t.id = source.turn_id
+), dead AS (
+    SELECT o.number, jsonb_agg(DISTINCT found[1]::int) AS numbers
+      FROM over o, regexp_matches(o.called::text, '\[(\d{1,9})\] ', 'g') found
+     WHERE NOT EXISTS (SELECT FROM sources s JOIN context_rows r ON r.id = s.row_id AND r.classification <= %(clearance)s
+                        WHERE s.session_id = %(session_id)s AND s.number = found[1]::int)
+     GROUP BY o.number
+), earlier AS MATERIALIZED (
     SELECT (SELECT standing FROM kept) AS standing,
            (SELECT briefing FROM kept) AS briefing,
-           (SELECT jsonb_agg(to_jsonb(over) ORDER BY number) FROM over) AS past,
+           (SELECT jsonb_agg(to_jsonb(over) || jsonb_build_object('is_closed', over.number IN (SELECT number FROM closed),
+                                                                  'dead', d.numbers) ORDER BY over.number)
+              FROM over LEFT JOIN dead d USING (number)) AS past,
+           (SELECT jsonb_agg(number) FROM closed) AS closed,
            (SELECT jsonb_object_agg(script, factor)
               FROM token_factors WHERE model = %(model)s AND NOT EXISTS (SELECT FROM kept)) AS factors
 )
-SELECT standing, briefing, past, factors FROM earlier WHERE num_nonnulls(standing, past, factors) > 0;
+SELECT standing, briefing, past, closed, factors FROM earlier WHERE num_nonnulls(standing, past, factors) > 0;
 
 -- name: keep_prompt
 -- The record of one prompt, with every text that it names, each kept once a month, and what the session's next one
@@ -36,8 +67,8 @@ WITH requested AS (
      WHERE steps.completed_at IS NULL
 ), texts AS (
     INSERT INTO ledger_blobs (tenant_id, month, hash, words)
-    SELECT current_tenant(), %(month)s, one.hash, one.words
-      FROM unnest(%(hashes)s::text[], %(texts)s::text[]) AS one (hash, words)
+    SELECT current_tenant(), %(month)s, one.key, one.value
+      FROM jsonb_each_text(%(texts)s) one
     ON CONFLICT (tenant_id, month, hash) DO NOTHING
 ), stands AS (
     INSERT INTO session_prompts (tenant_id, session_id, standing, briefing, updated_at)
@@ -56,9 +87,15 @@ ON CONFLICT (tenant_id, turn_id, step) DO UPDATE
    SET month = EXCLUDED.month, at = EXCLUDED.at, model = EXCLUDED.model, prompt_hash = EXCLUDED.prompt_hash,
        basis = COALESCE(EXCLUDED.basis, ledgers.basis), made = EXCLUDED.made;
 
+-- name: note_refused
+-- Which of what came with a turn's messages had no room in its prompts; of a turn that is begun anew, as it is now.
+UPDATE attachments a
+   SET refused = a.id = ANY(%(refused)s::uuid[])
+  FROM messages m
+ WHERE m.turn_id = %(turn_id)s AND a.message_id = m.id AND a.refused <> (a.id = ANY(%(refused)s::uuid[]));
+
 -- name: ledgers
--- The records of a turn's prompts, in the order of its steps, from the last on that says what they have in common: a
--- redriven turn is begun anew. None of more clearance than the reader's.
+-- The records of a turn's prompts, in the order of its steps. None of more clearance than the reader's.
 SELECT l.step, l.month, l.at, l.model, l.prompt_hash, l.basis, l.made
   FROM ledgers l
   JOIN turns t ON t.id = l.turn_id
@@ -66,8 +103,53 @@ SELECT l.step, l.month, l.at, l.model, l.prompt_hash, l.basis, l.made
   JOIN users u ON u.id = s.user_id
   JOIN bindings b ON b.id = t.binding_id AND GREATEST(b.clearance, u.clearance) <= %(clearance)s
  WHERE l.turn_id = %(turn_id)s
-   AND l.step >= (SELECT max(f.step) FROM ledgers f WHERE f.turn_id = %(turn_id)s AND f.basis IS NOT NULL)
  ORDER BY l.step;
+
+-- name: fates
+-- What became of sources that prompts told of: the level that each is of by now, and whether it is deleted. Of replies,
+-- also by the numbers of their turns, the most closed of what they were drawn from. What is not in the answer is not there, or was
+-- never of a level of its own.
+WITH replied AS (
+    SELECT 'messages' AS place, m.id::text AS id, m.turn_id
+      FROM messages m
+     WHERE m.id = ANY(%(messages)s::uuid[]) AND m.direction = 'outbound'
+     UNION ALL
+    SELECT 'turns', t.number::text, t.id
+      FROM turns t
+     WHERE t.session_id = %(session_id)s AND t.number = ANY(%(turns)s::int[])
+), handled AS (
+    SELECT handle, split_part(handle, '/', 1) AS type, substr(handle, strpos(handle, '/') + 1) AS key
+      FROM unnest(%(handles)s::text[]) AS one (handle)
+)
+SELECT r.place AS table, r.id, max(source.level) AS level, bool_or(source.is_gone) AS is_gone
+  FROM (SELECT array_agg(turn_id) AS ids FROM replied) asked, drawn_from(asked.ids) source, replied r
+ WHERE r.turn_id = source.turn_id
+ GROUP BY r.place, r.id
+ UNION ALL
+SELECT 'entities', e.id::text, e.classification, e.deleted_at IS NOT NULL
+  FROM entities e WHERE e.id = ANY(%(entities)s::uuid[])
+ UNION ALL
+SELECT 'documents', d.id::text, d.classification, d.deleted_at IS NOT NULL
+  FROM documents d WHERE d.id = ANY(%(documents)s::uuid[])
+ UNION ALL
+SELECT 'files', f.id::text, f.classification, f.object_key = ''
+  FROM files f WHERE f.id = ANY(%(files)s::uuid[])
+ UNION ALL
+SELECT 'context_rows', r.id::text, r.classification, false
+  FROM context_rows r WHERE r.id = ANY(%(rows)s::uuid[])
+ UNION ALL
+SELECT 'handles', h.handle, e.classification, e.deleted_at IS NOT NULL
+  FROM handled h
+  JOIN entity_types t ON t.key = h.type
+  JOIN entities e ON e.type_id = t.id AND e.key = h.key
+ UNION ALL
+SELECT 'handles', h.handle, d.classification, d.deleted_at IS NOT NULL
+  FROM handled h JOIN documents d ON h.type = 'document' AND d.key = h.key
+ UNION ALL
+SELECT 'sources', s.number::text, r.classification, false
+  FROM sources s
+  JOIN context_rows r ON r.id = s.row_id
+ WHERE s.session_id = %(session_id)s AND s.number = ANY(%(numbers)s::int[]);
 
 -- name: blobs
 -- Texts of a month by their hashes; one that was forgotten has no words.

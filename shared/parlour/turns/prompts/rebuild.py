@@ -10,7 +10,7 @@ from parlour.context.forms import Basis, Made, unshelved
 from parlour.context.ledger import Entry, Forgotten, text_hash
 from parlour.context.ledger import recorded as by_hash
 from parlour.context.render import Prompt
-from parlour.context.segment import Item, Layer
+from parlour.context.segment import Item
 from parlour.infra.errors import InvalidRequest, PromptOverflow
 from parlour.infra.jsonable import Json, JsonObject, canonical
 from parlour.infra.postgres import Transaction
@@ -25,26 +25,32 @@ def rebuild(
     """A prompt of the turn, the last for no step, made again.
 
     Without a budget it is the recorded one: {"turn_id", "step", "recorded_hash", "hash", "matches", "text",
-    "forgotten": [{"layer", "words"}]}. `text` is the canonical JSON of [tools, system, messages], whose SHA-256 the
-    hash is. Where words of it were forgotten there is no text and no hash, and nothing matches.
+    "forgotten": [{"layer", "words"}], "withheld": [{"layer", "words"}], "gone": [{"table", "id"}]}. `text` is the
+    canonical JSON of [tools, system, messages], whose SHA-256 the
+    hash is. Where words of it were forgotten, or are withheld from this reader since their source was deleted or
+    closed, there is no text and no hash, and nothing matches. `gone` are the sources that were deleted since.
 
     With one it is assembled again from the turn's candidates: `tokens`, `layers`, `causes`, and what is `dropped`,
     `shortened` or `added` against the recorded one. InvalidRequest when what must be in does not fit, Forgotten when
-    candidates are gone.
+    candidates are gone or withheld.
     """
     found = recorded.read(principal, tx, turn_id)
     asked = found.step(step)
-    named: JsonObject = {"turn_id": str(turn_id), "step": asked.step, "recorded_hash": asked.hash}
+    named: JsonObject = {
+        "turn_id": str(turn_id), "step": asked.step, "recorded_hash": asked.hash, "gone": explain.gone(found),
+    }  # fmt: skip
     return {**named, **(_recorded(found, asked) if budget is None else _under(found, asked, budget))}
 
 
 def _recorded(found: Recorded, asked: Asked) -> JsonObject:
-    try:
-        prompt = ledger.rebuild(asked.segments, asked.made.marked, found.words)
-    except Forgotten as gone:
-        missing = [_gone(asked, one) for one in gone.hashes]
-        return {"hash": None, "matches": False, "text": None, "forgotten": missing}
-    return {"hash": prompt.hash, "matches": prompt.hash == asked.hash, "text": _text(prompt), "forgotten": []}
+    pieces = {piece for one in asked.segments for block in one.blocks for piece in block.pieces}
+    withheld = [_gone(asked, one) for one in sorted(pieces & found.withheld)]
+    missing = [_gone(asked, one) for one in sorted(pieces - found.kept.keys())]
+    told: JsonObject = {"forgotten": [*missing], "withheld": [*withheld]}
+    if withheld or missing:
+        return {"hash": None, "matches": False, "text": None, **told}
+    prompt = ledger.rebuild(asked.segments, asked.made.marked, found.kept)
+    return {"hash": prompt.hash, "matches": prompt.hash == asked.hash, "text": _text(prompt), **told}
 
 
 def _gone(asked: Asked, gone: str) -> Json:
@@ -53,20 +59,19 @@ def _gone(asked: Asked, gone: str) -> Json:
 
 
 def _under(found: Recorded, asked: Asked, budget: int) -> JsonObject:
+    if found.withheld:
+        raise Forgotten(found.withheld)
     again = _assembled(found, asked, budget)
     entries = [_hashed(one) for one in again.ledger.entries]
     words = {**found.words, **_words(again)}
-    rendered = bool(again.ledger.cause) and not found.asked[0].causes
-    # While a briefing stays pinned its candidates are not told again: what it held and cannot any more is dropped.
-    about = [one for one in entries if rendered and one.item.lot.layer is Layer.BRIEFING]
-    dropped = [*_against(asked.entries, entries), *(one for one in about if one.reason)]
-    added = _against([one for one in entries if one not in about], asked.entries)
+    dropped, added = _against(asked.entries, entries), _against(entries, asked.entries)
     segments = [by_hash(one) for one in again.ledger.segments]
     whole = {_key(one) for one in asked.entries if not one.reason and not one.shortened}
     return {
         "hash": again.prompt.hash, "matches": again.prompt.hash == asked.hash, "text": _text(again.prompt),
-        "forgotten": [], "budget": budget, "tokens": sum(one.tokens for one in segments), "tokens_before": asked.tokens,
-        "layers": explain.layers(segments, replace(found.basis.profile, total=budget)),
+        "forgotten": [], "withheld": [], "budget": budget,
+        "tokens": sum(one.tokens for one in segments), "tokens_before": asked.tokens,
+        "layers": explain.layers(segments, replace(asked.basis.profile, total=budget)),
         "causes": [again.ledger.cause] if again.ledger.cause else [],
         "dropped": [explain.candidate(one, words) for one in dropped],
         "shortened": [
@@ -78,13 +83,12 @@ def _under(found: Recorded, asked: Asked, budget: int) -> JsonObject:
 
 def _assembled(found: Recorded, asked: Asked, budget: int) -> Assembled:
     """The prompt as it would have been under another total: every step before it is made again, too."""
-    rows = found.up_to(asked.step)
-    basis = unshelved(Basis, rows[0].basis or {}, found.words)
+    basis = unshelved(Basis, asked.rows[0].basis or b"", found.kept)
     profile = replace(basis.profile, total=budget)
     try:
         begun = begin(basis.materials, basis.standing, profile, basis.begun.moment)
-        for row in rows:
-            assembled = begun.step(row.step, unshelved(Made, row.made, found.words).rounds)
+        for row in asked.rows:
+            assembled = begun.step(row.step, unshelved(Made, row.made, found.kept).rounds)
             begun = begun.after(assembled.standing)
     except PromptOverflow as problem:
         raise InvalidRequest(f"budget: {budget} tokens cannot hold this prompt: {problem}") from problem

@@ -1,8 +1,8 @@
 """The records of a turn's prompts, read back: what stood where by the hashes of its words, and the words beside it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime
+from datetime import datetime
 from uuid import UUID
 
 from parlour.context import cache
@@ -11,12 +11,12 @@ from parlour.context.forms import Basis, Made, hashes, named
 from parlour.context.ledger import Entry
 from parlour.context.pins import Cause
 from parlour.context.render import in_order
-from parlour.context.segment import Block, Segment
+from parlour.context.segment import Block, Segment, Source
 from parlour.infra.errors import NotFound
 from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
 from parlour.tenancy import roles
-from parlour.turns.prompts import store
+from parlour.turns.prompts import fates, store
 from parlour.turns.prompts.store import LedgerRow, Place, Reported
 
 _NOTHING_KEPT = (
@@ -28,21 +28,27 @@ _NOTHING_KEPT = (
 class Asked:
     """One prompt of a turn. Segments, in the order of their bytes, and entries name their words by hash.
 
+    basis          what it has in common with the others since the turn was begun, or begun anew; words by their hash.
+    rows           the records since then, up to its own.
     causes         why the briefing was rendered anew; only a turn's first prompt has any.
     served         what the provider had of the prompt before, as far as its words are still there to tell.
     marked_before  after how many blocks the prompt before was marked.
+    is_anew        the turn was begun anew with it: it was redriven, or what the prompts before told of was closed.
     """
 
     step: int
     at: datetime
     model: str
     hash: str
+    basis: Basis
+    rows: tuple[LedgerRow, ...]
     made: Made
     segments: tuple[Segment, ...]
     entries: tuple[Entry, ...]
     causes: tuple[Cause, ...]
     served: Served
     marked_before: tuple[int, ...]
+    is_anew: bool = False
 
     @property
     def tokens(self) -> int:
@@ -60,18 +66,18 @@ class Asked:
 class Recorded:
     """The prompts of one turn.
 
-    basis  what they have in common, words named by hash.
-    rows   the records as they are kept.
-    words  the texts that they name, by hash; those that were forgotten are missing.
+    kept      the texts that they name, by hash; those that were forgotten are missing.
+    words     the same as its reader may see them now: `CLOSED` in the place of what is `withheld`.
+    gone      the sources of them that were deleted since.
     """
 
     turn_id: UUID
     place: Place
-    month: date
-    basis: Basis
     asked: tuple[Asked, ...]
-    rows: tuple[LedgerRow, ...]
+    kept: Mapping[str, str]
     words: Mapping[str, str]
+    withheld: frozenset[str]
+    gone: tuple[Source, ...]
     reported: Mapping[int, Reported]
 
     def step(self, number: int | None) -> Asked:
@@ -82,6 +88,10 @@ class Recorded:
             raise NotFound(f"this turn has no record of a step {number}; it has {known}")
         return found
 
+    def before(self, asked: Asked) -> Asked:
+        """The prompt before one; the first is told as it is."""
+        return self.asked[max(0, self.asked.index(asked) - 1)]
+
     def shown(self) -> set[str]:
         """The hashes of what stood in the turn's prompts and of its candidates: a record names more, such as words that
         its reader was not to see."""
@@ -90,36 +100,58 @@ class Recorded:
         pieces = {piece for block in blocks for piece in block.pieces}
         return pieces.union(text for one in items for text in (one.text, one.title))
 
-    def up_to(self, number: int) -> tuple[LedgerRow, ...]:
-        """The records of the prompts up to a step."""
-        return tuple(row for row in self.rows if row.step <= number)
-
 
 def read(principal: Principal, tx: Transaction, turn_id: UUID) -> Recorded:
     """The records of a turn's prompts, for a viewer of the tenant.
 
-    NotFound when there are none, or when the turn is one of a binding or a user of more clearance than the reader's,
-    or was when its prompts were made.
+    NotFound when there are none, or when the turn is one of a binding or a user of more clearance than the reader's;
+    prompts that were made for more clearance are not there for the reader either. What was deleted or closed to the
+    reader since is withheld.
     """
     roles.require(principal, "viewer")
-    rows = store.ledgers(tx, turn_id, principal.clearance)
     place = store.place(tx, turn_id)
-    if place is None or not rows or rows[0].basis is None:
+    asked, kept = _read(tx, store.begun(store.ledgers(tx, turn_id, principal.clearance)), principal.clearance)
+    if place is None or not asked:
         raise NotFound(_NOTHING_KEPT)
-    basis = named(Basis, rows[0].basis)
-    if basis.begun.moment.clearance > principal.clearance:
-        raise NotFound(_NOTHING_KEPT)
-    month = rows[0].month
-    words = store.blobs(tx, month, sorted(hashes(rows[0].basis).union(*(hashes(row.made) for row in rows))))
+    became = _became(principal, tx, place, asked, kept)
+    words = {**kept, **dict.fromkeys(became.withheld, fates.CLOSED)}
     return Recorded(
-        turn_id, place, month, basis, _asked(basis, rows, words), tuple(rows), words, store.reported(tx, turn_id)
+        turn_id, place, asked, kept, words, became.withheld, became.gone, store.reported(tx, turn_id)
     )  # fmt: skip
 
 
-def _asked(basis: Basis, rows: list[LedgerRow], words: Mapping[str, str]) -> tuple[Asked, ...]:
-    """The prompts, each held against the one before as it was when it was made."""
-    standing, causes, found = basis.standing, basis.begun.causes, []
-    for row in rows:
+def _read(
+    tx: Transaction, begun: Sequence[Sequence[LedgerRow]], clearance: int
+) -> tuple[tuple[Asked, ...], Mapping[str, str]]:
+    """The prompts each time that the turn was begun, and their words."""
+    asked: list[Asked] = []
+    kept: dict[str, str] = {}
+    for number, rows in enumerate(begun):
+        given = rows[0].basis or b""
+        basis = named(Basis, given)
+        if basis.begun.moment.clearance > clearance:
+            continue
+        words = store.blobs(tx, rows[0].month, sorted(hashes(given).union(*(hashes(row.made) for row in rows))))
+        kept.update(words)
+        asked += _asked(basis, rows, words, is_anew=number > 0)
+    return tuple(asked), kept
+
+
+def _became(
+    principal: Principal, tx: Transaction, place: Place, asked: Sequence[Asked], kept: Mapping[str, str]
+) -> fates.Standing:
+    items = [entry.item for one in asked for entry in one.entries]
+    given = [item for one in asked for item in (*one.basis.materials.briefing, *one.basis.materials.tail)]
+    leads = [one.basis.begun.standing.lead for one in asked]
+    recap = [pair for lead in leads for pair in zip(lead.recap, lead.turns, strict=False)]
+    segments = [segment for one in asked for segment in one.segments]
+    return fates.standing(principal, tx, place.session_id, [*items, *given], segments, recap, kept)
+
+
+def _asked(basis: Basis, rows: Sequence[LedgerRow], words: Mapping[str, str], *, is_anew: bool) -> list[Asked]:
+    """The prompts since a turn was begun, each held against the one before as it was when it was made."""
+    standing, causes, found = basis.standing, basis.begun.causes, list[Asked]()
+    for place, row in enumerate(rows):
         made = named(Made, row.made)
         segments = tuple(in_order([*basis.begun.segments, *made.segments]))
         prints = cache.prints([_said(one, words) for one in segments])
@@ -127,14 +159,14 @@ def _asked(basis: Basis, rows: list[LedgerRow], words: Mapping[str, str]) -> tup
             standing.prints, prints, asked=standing.asked, at=row.at, same_model=row.model == standing.model,
             causes=causes,
         )  # fmt: skip
-        entries = (*basis.begun.entries, *made.entries)
         found.append(
             Asked(
-                row.step, row.at, row.model, row.prompt_hash, made, segments, entries, causes, served, standing.marked
+                row.step, row.at, row.model, row.prompt_hash, basis, tuple(rows[: place + 1]), made, segments,
+                (*basis.begun.entries, *made.entries), causes, served, standing.marked, is_anew and place == 0,
             )
-        )
+        )  # fmt: skip
         standing, causes = standing.after_asking(row.at, row.model, prints, made.marked), ()
-    return tuple(found)
+    return found
 
 
 def _said(segment: Segment, words: Mapping[str, str]) -> Segment:

@@ -1,6 +1,6 @@
 """The prompts' way to the database: the named queries, and the records they read and write."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from uuid import UUID
@@ -25,13 +25,15 @@ class Earlier:
     """What a session's next prompt comes after.
 
     standing, briefing  what was kept of its prompts; None before the first.
-    past                its turns that are over, oldest first: {id, number, called, messages}.
+    past                its turns that are over, oldest first: {id, number, called, messages, is_closed, dead}.
+    closed              the numbers of its turns, also of those in the recap, that tell of what the reader may not see.
     factors             before the first prompt: what was learned of the model's tokens, by script.
     """
 
     standing: JsonObject | None
     briefing: JsonObject | None
     past: list[JsonObject] | None
+    closed: list[int] | None
     factors: dict[str, float] | None
 
 
@@ -48,15 +50,18 @@ class Asking:
 
 @dataclass(frozen=True, slots=True)
 class LedgerRow:
-    """The record of one prompt. `basis` belongs to a turn's first, and to the first after it was begun anew."""
+    """The record of one prompt; `basis` and `made` are packed.
+
+    basis  of a turn's first prompt, and of the first after it was begun anew.
+    """
 
     step: int
     month: date
     at: datetime
     model: str
     prompt_hash: str
-    basis: JsonObject | None
-    made: JsonObject
+    basis: bytes | None
+    made: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +88,16 @@ class Reported:
 
 
 @dataclass(frozen=True, slots=True)
+class Fate:
+    """What became of a source: the level that it is of by now, and whether it was deleted."""
+
+    table: str
+    id: str
+    level: int
+    is_gone: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Blob:
     """A text by its hash; `words` is None once it was forgotten."""
 
@@ -90,12 +105,15 @@ class Blob:
     words: str | None
 
 
-NOTHING = Earlier(None, None, None, None)
+NOTHING = Earlier(None, None, None, None, None)
 
 
-def earlier(tx: Transaction, session_id: UUID, *, model: str, before: int, most: int) -> Earlier:
-    """What the session's next prompt comes after: up to `most` turns with numbers below `before`, the newest."""
-    found = tx.first(SQL["earlier"], Earlier, session_id=session_id, model=model, before=before, most=most)
+def earlier(tx: Transaction, session_id: UUID, *, model: str, before: int, most: int, clearance: int) -> Earlier:
+    """What the session's next prompt comes after: up to `most` turns with numbers below `before`, the newest, for a
+    reader of that clearance."""
+    found = tx.first(
+        SQL["earlier"], Earlier, session_id=session_id, model=model, before=before, most=most, clearance=clearance
+    )  # fmt: skip
     return found or NOTHING
 
 
@@ -105,7 +123,7 @@ def keep_prompt(
 ) -> None:  # fmt: skip
     """Store that a model is about to be asked: the step's request, the record of its prompt with the texts that it
     names, and what the next one stands on. Two turns that keep the same texts for the first time wait for each other:
-    always in the order of the hashes, so that neither waits for ever.
+    always in the order of the hashes, which is jsonb's own, so that neither waits for ever.
 
     anew     the briefing is another one than before.
     look_at  when somebody is to look for what has been kept long enough, if nobody is to yet.
@@ -114,15 +132,42 @@ def keep_prompt(
         SQL["keep_prompt"],
         turn_id=asking.turn_id, session_id=asking.session_id, provider=asking.provider, asked=asking.model,
         requested_at=asking.at, step=row.step, month=row.month, at=row.at, model=row.model, prompt_hash=row.prompt_hash,
-        basis=row.basis, made=jsonb(row.made), hashes=sorted(blobs), texts=[blobs[one] for one in sorted(blobs)],
+        basis=row.basis, made=row.made, texts=jsonb(dict(sorted(blobs.items()))),
         standing=kept.standing, briefing=kept.briefing if anew else None, anew=anew, look_at=look_at,
     )  # fmt: skip
 
 
+def note_refused(tx: Transaction, turn_id: UUID, refused: Sequence[UUID]) -> None:
+    """Write down which of what came with a turn's messages had no room in its prompts."""
+    tx.run(SQL["note_refused"], turn_id=turn_id, refused=list(refused))
+
+
 def ledgers(tx: Transaction, turn_id: UUID, clearance: int) -> list[LedgerRow]:
-    """The records of a turn's prompts since it was begun, or begun anew, by step, as far as a reader of that clearance
-    may see them: the first has a basis."""
+    """The records of a turn's prompts, by step, as far as a reader of that clearance may see them."""
     return tx.all(SQL["ledgers"], LedgerRow, turn_id=turn_id, clearance=clearance)
+
+
+def begun(rows: Sequence[LedgerRow]) -> list[list[LedgerRow]]:
+    """The records of a turn apart by what they have in common: one list each time that it was begun, whose first has a
+    basis. Records from before the first basis that is left say nothing."""
+    found: list[list[LedgerRow]] = []
+    for row in rows:
+        if row.basis is not None:
+            found.append([row])
+        elif found:
+            found[-1].append(row)
+    return found
+
+
+def fates(tx: Transaction, session_id: UUID, asked: Mapping[str, Collection[str]]) -> list[Fate]:
+    """What became of the sources `asked` for, ids by table: entities, documents, files, context_rows, messages, turns
+    and sources (numbers of the session), handles. Those that are not told of are not there, or have no level."""
+    uuids = {name: [*asked.get(name, ())] for name in ("entities", "documents", "files", "messages")}
+    return tx.all(
+        SQL["fates"], Fate, session_id=session_id, rows=[*asked.get("context_rows", ())],
+        handles=[*asked.get("handles", ())], turns=[int(one) for one in asked.get("turns", ())],
+        numbers=[int(one) for one in asked.get("sources", ())], **uuids,
+    )  # fmt: skip
 
 
 def place(tx: Transaction, turn_id: UUID) -> Place | None:

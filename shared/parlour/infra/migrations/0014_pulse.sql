@@ -145,7 +145,7 @@ CREATE TABLE pulse_days (
 );
 CALL isolate('pulse_days');
 
--- One row a prompt for a Pulse, packed as turns' are (`ledgers`), its texts among the same blobs. version: of the text
+-- One row a prompt for a Pulse, compressed as turns' are (`ledgers`), its texts among the same blobs. version: of the text
 -- that came of it; null when none did, or when it answered a question (question_id). told_of: every candidate, in the
 -- prompt or not, as table/id. outcome: written, or why not.
 CREATE TABLE pulse_ledgers (
@@ -158,7 +158,7 @@ CREATE TABLE pulse_ledgers (
     at          timestamptz NOT NULL,
     model       text NOT NULL,
     prompt_hash text NOT NULL,
-    basis       jsonb NOT NULL,
+    basis       bytea NOT NULL,
     told_of     text[] NOT NULL,
     question_id uuid,
     outcome     text NOT NULL,

@@ -1,0 +1,131 @@
+"""What became of a prompt's sources since: words of what was deleted, or lifted above a reader, are not shown to them.
+
+A record keeps words as they were. Whoever looks at it later may see less than who asked then, and what it tells of may
+have been deleted or closed in the meantime: it is the source as it is now that decides, in one query for all of them.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from parlour.context.segment import Item, Layer, Lot, Segment, Source
+from parlour.infra.postgres import Transaction
+from parlour.principal import Principal
+from parlour.turns.prompts import store
+from parlour.turns.prompts.store import Fate
+
+CLOSED = "(closed or deleted since)"
+"""What a reader is shown in the place of words."""
+
+_RECORDS = {"edges": "entities", "trees": "entities"}
+"""Sources that are named by the record that they stand around."""
+
+_ABSENT_IS_GONE = frozenset({"entities", "documents", "files", "handles", "sources"})
+"""Where a source that is not there was deleted; rows are written anew, and most replies cite nothing."""
+
+_KNOWN = frozenset({*_ABSENT_IS_GONE, "context_rows", "messages"})
+_NUMBER = re.compile(r'\\?"document\\?":\s*(\d{1,9})|\[(\d{1,9})\] ')
+_HANDLE = re.compile(r"[a-z][a-z0-9_]*/[A-Za-z0-9][A-Za-z0-9_.~-]*")
+_OF_CALLS = frozenset({Layer.HISTORY, Layer.CALLS})
+
+type _Key = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What of a turn's words its reader is not shown, by their hashes, and the sources that are gone, whoever reads."""
+
+    withheld: frozenset[str]
+    gone: tuple[Source, ...]
+
+
+def standing(
+    principal: Principal, tx: Transaction, session_id: UUID, items: Iterable[Item], segments: Iterable[Segment],
+    recap: Sequence[tuple[str, int]], words: Mapping[str, str],
+) -> Standing:  # fmt: skip
+    """What became of the sources of these items and of what calls and their results name; `recap` are lines with the
+    numbers of their turns. Texts are named by hash; `words` has them.
+
+    Nobody is shown what is above their clearance by now; what was deleted is shown to administrators alone.
+    """
+    rests = _rests(items, segments, recap, words)
+    asked: dict[str, set[str]] = {}
+    for table, one in {key for keys in rests.values() for key in keys}:
+        asked.setdefault(table, set()).add(one)
+    if not asked:
+        return Standing(frozenset(), ())
+    told = {(one.table, one.id): one for one in store.fates(tx, session_id, asked)}
+    mentioned = {("handles", one) for text in words.values() for one in _handles(text)}
+    gone = {key for table in asked for key in _keys(table, asked) if _is_gone(told.get(key), key, mentioned)}
+    closed = {key for key, one in told.items() if one.level > principal.clearance}
+    hidden = closed if principal.has("admin") else closed | gone
+    withheld = frozenset(text for text, keys in rests.items() if not hidden.isdisjoint(keys))
+    told_of = sorted(key for key in gone if key[0] != "sources")  # numbers go also when rows are written anew
+    return Standing(withheld, tuple(Source(*key) for key in told_of))
+
+
+def closed(
+    tx: Transaction, session_id: UUID, sources: Iterable[Source], clearance: int
+) -> tuple[frozenset[Source], frozenset[Source]]:  # fmt: skip
+    """Which of these sources, some of which may be handles or numbers of the session's, are above that clearance by
+    now, and which are gone."""
+    keys = {one: _key(one) for one in sources}
+    asked: dict[str, set[str]] = {}
+    for table, one in keys.values():
+        asked.setdefault(table, set()).add(one)
+    told = {(one.table, one.id): one for one in store.fates(tx, session_id, asked)} if asked else {}
+    mentioned = {key for key in keys.values() if key[0] == "handles"}
+    above = {one for one, key in keys.items() if key in told and told[key].level > clearance}
+    return frozenset(above), frozenset(one for one, key in keys.items() if _is_gone(told.get(key), key, mentioned))
+
+
+def handles(text: str) -> list[Source]:
+    """What looks like a handle in a call or its result."""
+    return [Source("handles", one) for one in sorted(_handles(text))]
+
+
+def _keys(table: str, asked: Mapping[str, set[str]]) -> list[_Key]:
+    return [(table, one) for one in asked[table]]
+
+
+def _is_gone(fate: Fate | None, key: _Key, mentioned: set[_Key]) -> bool:
+    """What merely looks like a handle, and leads to nothing, was never there."""
+    if fate is not None:
+        return fate.is_gone
+    return key[0] in _ABSENT_IS_GONE and key not in mentioned
+
+
+def _rests(
+    items: Iterable[Item], segments: Iterable[Segment], recap: Sequence[tuple[str, int]], words: Mapping[str, str]
+) -> dict[str, set[_Key]]:
+    """Which sources each text rests on."""
+    found: dict[str, set[_Key]] = {}
+    for item in items:
+        keys = {_key(one) for one in (item.source, *item.also)}
+        if item.lot in {Lot.HISTORY, Lot.CALLS}:
+            keys |= _named(words.get(item.text, ""))
+        for text in (item.text, item.title, *item.shorter):
+            found.setdefault(text, set()).update(key for key in keys if key[0] in _KNOWN)
+    for block in (block for one in segments if one.layer in _OF_CALLS for block in one.blocks if block.is_json):
+        found.setdefault(block.pieces[0], set()).update(_named(words.get(block.pieces[0], "")))
+    for line, number in recap:
+        found.setdefault(line, set()).add(("turns", str(number)))
+    return {text: keys for text, keys in found.items() if keys and words.get(text)}
+
+
+def _key(source: Source) -> _Key:
+    return _RECORDS.get(source.table, source.table), source.id
+
+
+def _named(text: str) -> set[_Key]:
+    """What a call or its result names: sources by the session's numbers, records and documents by their handles. Words
+    that are nobody's call name nothing."""
+    if not text.startswith("{"):
+        return set()
+    numbers = {("sources", one or other) for one, other in _NUMBER.findall(text)}
+    return numbers | {("handles", one) for one in _handles(text)}
+
+
+def _handles(text: str) -> set[str]:
+    return set(_HANDLE.findall(text)) if text.startswith("{") else set()

@@ -1,0 +1,61 @@
+"""The bench of a turn's prompt runs, on a tiny scale, and says what it is asked for."""
+
+import json
+from collections.abc import Iterator
+from contextlib import nullcontext
+from pathlib import Path
+
+import pytest
+
+from bench import context, long_talks
+from local import scratch
+from local.database import Cluster
+from parlour.infra.postgres import Database
+from tests.desk import Desk
+
+
+@pytest.fixture
+def figures(cluster: Cluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[dict[str, object]]:
+    """On the tests' own server, which is there already."""
+    file = tmp_path / "figures.json"
+    monkeypatch.setattr(scratch, "cluster", lambda: nullcontext(cluster))
+    monkeypatch.setattr(context, "WARM_UP", 1)
+    sizes = ["--messages", "10", "40", "--rounds", "2"]
+    monkeypatch.setattr("sys.argv", ["bench.context", *sizes, "--json", str(file)])
+    context.main()
+    yield json.loads(file.read_text("utf-8"))
+    cluster.drop("scratch")
+
+
+def test_its_json_has_every_session_both_ratios_and_the_bytes_of_a_turn(figures: dict[str, object]) -> None:
+    sessions = figures.pop("sessions")
+    assert isinstance(sessions, list)
+    assert [one["messages"] for one in sessions] == [10, 40]
+    for one in sessions:
+        assert one.keys() == {"messages", "p50_ms", "p95_ms", "statements"}
+        assert 0 < one["p50_ms"] <= one["p95_ms"]
+    short, long = (one["statements"] for one in sessions)
+    assert short < long  # history was cut, so that something is recalled
+    assert figures.keys() == {"ratio_10000_to_10", "ratio_without_recall", "ledger_bytes_per_turn"}
+    assert all(isinstance(one, int | float) and one > 0 for one in figures.values())
+
+
+def test_a_talk_is_as_long_as_it_is_asked_for_and_every_message_has_its_row(desk: Desk, database: Database) -> None:
+    assert desk.database is database
+    desk.embedder = embedder = long_talks.Directions()
+    talk = long_talks.talk(desk, embedder, 40)
+    of_it = f"FROM messages WHERE session_id = '{talk.session_id}'"
+    assert desk.rows(f"SELECT count(*), count(*) FILTER (WHERE direction = 'outbound') {of_it}") == [(40, 20)]
+    turns = f"SELECT min(number), max(number), count(*) FROM turns WHERE session_id = '{talk.session_id}'"
+    assert desk.rows(turns) == [(1, 20, 20)]
+    rows = f"SELECT count(*), count(vector_bits) FROM context_rows WHERE session_id = '{talk.session_id}'"
+    assert desk.rows(rows) == [(40 - 2 * long_talks.LIVE,) * 2]
+
+
+def test_the_same_number_always_says_the_same_and_alike_sentences_are_near() -> None:
+    assert long_talks.sentence(7) == long_talks.sentence(7) != long_talks.sentence(8)
+    embedder = long_talks.Directions()
+    one, alike, other = embedder.embed(["the pier A7 is cracked", "the pier A7 is cracked again", "nobody came"])
+    assert sum(a * b for a, b in zip(one, alike, strict=True)) > 0.8
+    assert abs(sum(a * b for a, b in zip(one, other, strict=True))) < 0.3
+    assert embedder.took > 0
