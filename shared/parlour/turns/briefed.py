@@ -79,13 +79,21 @@ def _pulse(principal: Principal, tx: Transaction, about: Focus, now: datetime) -
     if found is None or found.pulse is None:
         return []
     pulse, version = found.pulse, Source("pulses", str(about.id), found.pulse.version)
-    text = told(pulse, tokens.count)
-    items = [Item(Lot.PULSE, text, version, level=pulse.level, title="Pulse", also=_sources(pulse.told_of))]
+    text, also = told(pulse, tokens.count), _still_there(principal, tx, _sources(pulse.told_of), now)
+    items = [Item(Lot.PULSE, text, version, level=pulse.level, title="Pulse", also=also)]
     if found.since:
         rows = [row for one in found.changes for row in one.rows]
         since = Source("pulse_changes", str(about.id), pulse.version)
         items.append(Item(Lot.SINCE_PULSE, found.since, since, title="changed since the Pulse", also=_sources(rows)))
     return items
+
+
+def _still_there(
+    principal: Principal, tx: Transaction, sources: Sequence[Source], now: datetime
+) -> tuple[Source, ...]:  # fmt: skip
+    """Those that were not deleted: a Pulse may tell of a deletion, and that is no news which has it told anew."""
+    found = around.since(principal, tx, now, [(one.table, one.id) for one in sources], follows=False)
+    return tuple(one for one in sources if (one.table, one.id) not in found.gone)
 
 
 def _linked(about: Focus, listed: Sequence[Tool]) -> list[Item]:

@@ -4,15 +4,19 @@ import re
 from datetime import timedelta
 from uuid import UUID
 
+import pytest
+
 from parlour.infra.ids import uuid7
 from parlour.knowledge.records import entities, stale
 from parlour.knowledge.records.record import Patch
 from parlour.principal import RESTRICTED
 from parlour.pulse.pulse import Order
 from parlour.pulse.writing import writer
-from tests.desk import Desk
+from parlour.turns.prompts.fates import CLOSED
+from tests.desk import Desk, says
 from tests.integration.pulses_read import services
-from tests.integration.turns.test_about_a_record import ask, system
+from tests.integration.turns.test_about_a_record import about, ask, system
+from tests.integration.turns.test_records_later import read, viewer
 
 
 def record(desk: Desk, key: str) -> UUID:
@@ -73,3 +77,36 @@ def test_a_turn_that_begins_with_it_is_a_look_at_it(desk: Desk) -> None:
     ask(desk, "project/NRS")
     ((reads,),) = desk.rows("SELECT sum(reads)::int FROM pulse_days")
     assert reads == 1
+
+
+@pytest.mark.parametrize("deleted", ["", "milestone/M1"])
+def test_it_is_read_when_the_briefing_is_rendered_and_not_on_every_turn(desk: Desk, deleted: str) -> None:
+    """Also when something that it tells of was deleted, and it was not written anew yet."""
+    write(desk)
+    if deleted:
+        with desk.database.transaction(desk.admin) as tx:
+            entities.delete(desk.admin, tx, deleted, None, desk.clock(), uuid7)
+    visitor, session = about(desk, "project/NRS")
+    looked = []
+    for text in ("Where do we stand?", "And the crane?"):
+        desk.clock.now += timedelta(seconds=30)
+        desk.database.statements.by_name.clear()
+        desk.write_web(visitor, session, text)
+        desk.model.script = [says("Nowhere yet.")]
+        desk.run()
+        assert "# Pulse" in "\n".join(system(desk))
+        looked.append(desk.database.statements.by_name.get("reading.seen", 0))
+    assert looked == [1, 0]
+
+
+def test_an_old_prompt_tells_nobody_a_pulse_of_what_was_closed_since(desk: Desk) -> None:
+    write(desk)
+    ask(desk, "project/NRS")
+    ((turn,),) = desk.rows("SELECT id FROM turns ORDER BY frozen_at DESC LIMIT 1")
+    modest = viewer(desk, clearance=2)
+    assert "As of " in read(desk, turn, modest, "briefing")
+    desk.rows(f"UPDATE entities SET classification = {RESTRICTED} WHERE key = 'M1' RETURNING id")
+    shown = read(desk, turn, modest, "briefing")
+    assert "As of " not in shown
+    assert CLOSED in shown
+    assert "As of " in read(desk, turn, layer="briefing")

@@ -171,33 +171,41 @@ CREATE INDEX pulse_ledgers_month ON pulse_ledgers (tenant_id, month);
 
 -- Whether one of the rows that a text was written from (table/id) stands above the text's level by now, by itself or by
 -- what it belongs to. What is gone does not: it tells nobody more than it did. It runs as its caller, under row-level
--- security.
-CREATE FUNCTION stands_above(told text[], bound int) RETURNS boolean LANGUAGE sql STABLE AS $$
-    WITH named AS MATERIALIZED (
-        SELECT split_part(one, '/', 1) AS place, substr(one, strpos(one, '/') + 1) AS id FROM unnest(told) AS one
-    ), known AS MATERIALIZED (
-        SELECT n.place, n.id::uuid AS id
-          FROM named n
-         WHERE n.place IN ('entities', 'documents', 'files', 'context_rows')
-    )
-    SELECT EXISTS (SELECT FROM known k JOIN entities e ON e.id = k.id
-                    WHERE k.place = 'entities' AND e.classification > bound)
-        OR EXISTS (SELECT FROM known k JOIN documents d ON d.id = k.id
-                    WHERE k.place = 'documents' AND d.classification > bound)
-        OR EXISTS (SELECT FROM known k JOIN files f ON f.id = k.id
-                    WHERE k.place = 'files' AND f.classification > bound)
-        OR EXISTS (SELECT FROM known k
-                     JOIN context_rows r ON r.id = k.id
-                     LEFT JOIN entities e ON e.id = r.entity_id
-                     LEFT JOIN documents d ON d.id = r.document_id
-                     LEFT JOIN files f ON f.id = r.file_id
-                    WHERE k.place = 'context_rows'
-                      AND greatest(r.classification, e.classification, d.classification, f.classification) > bound)
-        OR EXISTS (SELECT FROM named n
-                     JOIN entity_types t ON t.key = split_part(n.id, '/', 1)
-                     JOIN entities e ON e.type_id = t.id AND e.key = substr(n.id, strpos(n.id, '/') + 1)
-                    WHERE n.place = 'handles' AND e.classification > bound)
+-- security, and keeps its plans, as `drawn_from` does.
+CREATE FUNCTION stands_above(told text[], bound int) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+AS $$
+BEGIN
+    RETURN (
+        WITH named AS MATERIALIZED (
+            SELECT split_part(one, '/', 1) AS place, substr(one, strpos(one, '/') + 1) AS id FROM unnest(told) AS one
+        ), known AS MATERIALIZED (
+            SELECT n.place, n.id::uuid AS id
+              FROM named n
+             WHERE n.place IN ('entities', 'documents', 'files', 'context_rows')
+        )
+        SELECT EXISTS (SELECT FROM known k JOIN entities e ON e.id = k.id
+                        WHERE k.place = 'entities' AND e.classification > bound)
+            OR EXISTS (SELECT FROM known k JOIN documents d ON d.id = k.id
+                        WHERE k.place = 'documents' AND d.classification > bound)
+            OR EXISTS (SELECT FROM known k JOIN files f ON f.id = k.id
+                        WHERE k.place = 'files' AND f.classification > bound)
+            OR EXISTS (SELECT FROM known k
+                         JOIN context_rows r ON r.id = k.id
+                         LEFT JOIN entities e ON e.id = r.entity_id
+                         LEFT JOIN documents d ON d.id = r.document_id
+                         LEFT JOIN files f ON f.id = r.file_id
+                        WHERE k.place = 'context_rows'
+                          AND greatest(r.classification, e.classification, d.classification, f.classification) > bound)
+            OR EXISTS (SELECT FROM named n
+                         JOIN entity_types t ON t.key = split_part(n.id, '/', 1)
+                         JOIN entities e ON e.type_id = t.id AND e.key = substr(n.id, strpos(n.id, '/') + 1)
+                        WHERE n.place = 'handles' AND e.classification > bound)
+    );
+END
 $$;
+REVOKE ALL ON FUNCTION stands_above FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION stands_above TO parlour_app;
 
 -- What was marked before there were writers is due now.
 ALTER TABLE entities NO FORCE ROW LEVEL SECURITY;

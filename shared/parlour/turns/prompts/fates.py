@@ -18,7 +18,7 @@ from parlour.turns.prompts.store import Fate
 CLOSED = "(closed or deleted since)"
 """What a reader is shown in the place of words."""
 
-_RECORDS = {"edges": "entities", "trees": "entities"}
+_RECORDS = {"edges": "entities", "trees": "entities", "pulses": "entities", "pulse_changes": "entities"}
 """Sources that are named by the record that they stand around."""
 
 _ABSENT_IS_GONE = frozenset({"entities", "documents", "files", "handles", "sources"})
