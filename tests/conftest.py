@@ -29,7 +29,7 @@ settings.register_profile("nightly", max_examples=10_000, deadline=None)
 """More of what is drawn at random than anybody waits for: `make nightly`."""
 
 
-class Together(LoadScopeScheduling):
+class Together(LoadScopeScheduling):  # type: ignore[misc]  # xdist says nothing of types
     """Every test to whichever worker is free, but those of TOGETHER to the same one. The groups that xdist has itself
     are marked in the tests' names, which pytest 9.2 no longer lets it change."""
 
