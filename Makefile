@@ -36,7 +36,7 @@ logs: $(DEV) ## what the functions of the running stack have logged
 ##@ Work on it
 
 test: check $(EMULATOR) $(PROTOCOL_SERVER) ## check, then every test (this is what CI runs)
-	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --ignore=tests/conventions tests
+	@$(BIN)/python -m pytest -n $(WORKERS) --ignore=tests/conventions tests
 
 nightly: $(DEV) ## ten thousand random sessions against the context assembly, some of 200 turns (hours)
 	@$(BIN)/python -m pytest --hypothesis-profile=nightly tests/unit/context/test_properties.py

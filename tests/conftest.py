@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 from hypothesis import settings
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
 
 from local import scratch
 from local.database import APP, Cluster
@@ -16,8 +18,27 @@ from parlour.infra.postgres import Database, connector
 NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 """Monday morning, the moment at which tests happen unless they say otherwise."""
 
+TOGETHER = {
+    "tests/end_to_end/test_chaos.py": "chaos", "tests/end_to_end/test_ingestion.py": "chaos",
+    "tests/end_to_end/test_throughput.py": "chaos", "tests/end_to_end/": "stack",
+    "tests/integration/test_layers.py": "layers",
+}  # fmt: skip
+"""Tests that share something dear go to one worker: beginnings of their names, the first that fits."""
+
 settings.register_profile("nightly", max_examples=10_000, deadline=None)
 """More of what is drawn at random than anybody waits for: `make nightly`."""
+
+
+class Together(LoadScopeScheduling):  # type: ignore[misc]  # xdist says nothing of types
+    """Every test to whichever worker is free, but those of TOGETHER to the same one. The groups that xdist has itself
+    are marked in the tests' names, which pytest 9.2 no longer lets it change."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return next((group for name, group in TOGETHER.items() if nodeid.startswith(name)), nodeid)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Together:
+    return Together(config, log)
 
 
 @pytest.fixture(scope="session")

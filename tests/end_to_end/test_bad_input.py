@@ -14,8 +14,6 @@ SELECT m.body FROM messages m JOIN sessions s ON s.id = m.session_id JOIN users 
  WHERE u.phone = %s AND m.direction = 'inbound'
 """
 
-pytestmark = pytest.mark.xdist_group("stack")
-
 
 @pytest.fixture(autouse=True)
 def _no_poison(world: World) -> Any:

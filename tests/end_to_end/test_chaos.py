@@ -6,14 +6,10 @@ All of it is `make chaos`, which takes minutes.
 
 from collections.abc import Sequence
 
-import pytest
-
 from local.chaos.kills import kill_everywhere
 from local.chaos.redrives import redrive_unharmed
 from local.chaos.scenarios import SCENARIOS, SCRIPTS, Boundary
 from local.chaos.world import world
-
-pytestmark = pytest.mark.xdist_group("chaos")
 
 DEADLY = (
     "database: turns.open_turn", "database: commit", "model: POST /v1/messages, the answer",

@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 import httpx2
-import pytest
 
 from local import emulator
 from local.talk import WebSession, citation_problem, sample, until
@@ -20,7 +19,6 @@ SELECT count(*) FROM messages m JOIN sessions s ON s.id = m.session_id JOIN user
 """
 
 NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
-pytestmark = pytest.mark.xdist_group("stack")
 
 QUESTIONS = (
     "How wide is the crack at C4?",

@@ -9,8 +9,6 @@ import pytest
 
 from local.state import ROOT, plain_environment
 
-pytestmark = pytest.mark.xdist_group("chaos")
-
 
 def test_pages_a_second_memory_and_turns_meanwhile_are_measured(tmp_path: Path) -> None:
     file = tmp_path / "figures.json"

@@ -7,8 +7,6 @@ from tests.end_to_end.operating import operate, state, upload
 from tests.end_to_end.world import World
 from tests.papers import pdf
 
-pytestmark = pytest.mark.xdist_group("stack")
-
 QUAY = [
     [("Aldermoor quay works contract", 20), ("Between the port of Aldermoor and Fennimore Build.", 11)],
     [("11. Delay at Aldermoor quay", 14), ("Delay damages for the quay are 0.4 % of the price per week.", 11)],

@@ -15,8 +15,6 @@ from tests.end_to_end.world import World
 from tests.integration.models.aimock import MindedServer
 from tests.papers import pdf
 
-pytestmark = pytest.mark.xdist_group("stack")
-
 PAPERS = {
     "Kestrel Dock": [
         [("Kestrel Dock works contract", 20), ("Between Kestrel Dock Trust and Fennimore Build.", 11)],

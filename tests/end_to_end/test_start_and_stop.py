@@ -15,8 +15,6 @@ import pytest
 
 from local.state import FOLDER, ROOT, free_ports
 
-pytestmark = pytest.mark.xdist_group("stack")
-
 
 @pytest.fixture
 def folder() -> Iterator[Path]:

@@ -6,13 +6,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 import httpx2
-import pytest
 
 from local import example, meta
 from local.talk import sample, until
 from tests.end_to_end.world import World
-
-pytestmark = pytest.mark.xdist_group("stack")
 
 NUMBER_ID = "104729350000142"
 """The Cloud number that the example pack routes to the contract desk."""

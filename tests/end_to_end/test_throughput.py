@@ -9,8 +9,6 @@ import pytest
 
 from local.state import ROOT, plain_environment
 
-pytestmark = pytest.mark.xdist_group("chaos")
-
 
 def test_turns_a_second_waits_and_statements_are_measured(tmp_path: Path) -> None:
     file = tmp_path / "figures.json"

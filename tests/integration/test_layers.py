@@ -16,8 +16,6 @@ from local.lambda_runtime import Code, Sandbox
 from local.package import MOST_BYTES, sizes
 from local.state import FOLDER
 
-pytestmark = pytest.mark.xdist_group("layers")
-
 _LISTING = """
 import sys
 import handler

@@ -192,7 +192,8 @@ class TestPromptsOfARedrivenTurn:
         with desk.database.transaction(desk.admin) as tx:
             told: Any = explain(desk.admin, tx, searched)
             assert rebuild(desk.admin, tx, searched)["matches"]
-        assert told["turn"]["steps"] == [2]
+        assert told["turn"]["steps"] == [1, 2]
+        assert [step["anew"] for step in told["steps"]] == [False, True]
 
     def test_words_that_were_forgotten_do_not_keep_it_from_being_answered(self, desk: Desk, searched: UUID) -> None:
         desk.rows("UPDATE ledger_blobs SET words = NULL RETURNING 1")
