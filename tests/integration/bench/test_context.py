@@ -1,6 +1,7 @@
 """The bench of a turn's prompt runs, on a tiny scale, and says what it is asked for."""
 
 import json
+import logging
 from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
@@ -23,6 +24,7 @@ def figures(cluster: Cluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     sizes = ["--messages", "10", "40", "--rounds", "2"]
     monkeypatch.setattr("sys.argv", ["bench.context", *sizes, "--json", str(file)])
     context.main()
+    logging.disable(logging.NOTSET)  # it keeps the product's lines off its own screen, and its process is ours
     yield json.loads(file.read_text("utf-8"))
     cluster.drop("scratch")
 
