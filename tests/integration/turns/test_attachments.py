@@ -325,7 +325,7 @@ def test_a_file_that_its_reader_may_not_see_any_more_is_not_told_again(
     file = files.upload("log.md", b"# Crane\n\nStop at 38 km/h.")
     files.work()
     post.say(visitor, session, "What is the limit?", Named(file=file.id))
-    desk.model.script = [says("I see."), says("No."), says("No.")]
+    desk.model.script = [says("38 km/h."), says("No."), says("No.")]
     assert "38 km/h" in texts(post.run())
     if how == "closed":
         desk.rows(f"UPDATE files SET classification = 3 WHERE id = '{file.id}' RETURNING 1")

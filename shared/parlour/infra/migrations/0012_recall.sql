@@ -47,8 +47,9 @@ CALL isolate('recall_fillings');
 
 -- The rows of some conversations that are likely to be nearest to a question, by the signs of its vector and the bits
 -- of its words, the newest of those that are equally near; `word` is what a shared bit of words counts beside one of the
--- signs, `unknown` what stands for a row without a vector in the space. It runs as its caller, under row-level security, and reads the index alone: going
--- through the rows themselves, which are long, takes twice as long and seems cheaper to the planner.
+-- signs, `unknown` what stands for a row without a vector in the space. It runs as its caller, under row-level security,
+-- and reads the index alone: going through the rows themselves, which are long, takes twice as long and seems cheaper
+-- to the planner.
 CREATE FUNCTION recall_nearest(
     sessions uuid[], clearance int, space text, signs "bit", words "bit", word float8, unknown float8, most int
 )
