@@ -15,7 +15,10 @@ from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Queries
 from parlour.infra.queues import Delays
 
-type Kind = Literal["session", "outbox", "tool_call", "embedding", "file", "record_type", "ledgers", "pulse"]
+type Kind = Literal[
+    "session", "outbox", "tool_call", "embedding", "file", "record_type", "ledgers", "pulse", "memory", "summary",
+    "consolidation", "archive",
+]  # fmt: skip
 
 GRACE = timedelta(minutes=5)
 """How long work may take its usual way before the sweep looks after it."""
@@ -29,6 +32,10 @@ _KINDS: dict[str, Kind] = {
     "record_type": "record_type",
     "ledgers": "ledgers",
     "pulse": "pulse",
+    "memory": "memory",
+    "summary": "summary",
+    "consolidation": "consolidation",
+    "archive": "archive",
 }
 
 SQL = Queries.beside(__file__)

@@ -1,0 +1,293 @@
+-- What an agent remembers of the people it talks to, and what stands for a long conversation.
+
+-- memory: a session whose newest turns were not looked through for facts. summary: one whose older turns want one.
+-- consolidation: one that has been silent for long (id of all three: the session). archive: a tenant's old messages
+-- (id: the tenant).
+ALTER TABLE work_due DROP CONSTRAINT work_due_kind_check;
+ALTER TABLE work_due ADD CONSTRAINT work_due_kind_check
+    CHECK (kind IN ('session', 'outbox', 'tool_call', 'embedding', 'file', 'record_type', 'ledgers', 'pulse', 'memory',
+                    'summary', 'consolidation', 'archive'));
+
+-- episode: what came of a conversation, in a few sentences; found only by its own user's sessions with the binding.
+ALTER TABLE context_rows DROP CONSTRAINT context_rows_kind_check;
+ALTER TABLE context_rows ADD CONSTRAINT context_rows_kind_check
+    CHECK (kind IN ('snapshot', 'delta', 'file_distillation', 'file_chunk', 'document_chunk', 'relationship',
+                    'chat_message', 'summary_anchor', 'episode'));
+
+-- archived_at: the user put it away; pinned_at: they want it first. titled_by: who gave it its title; '' is nobody.
+-- consolidated_turn: the last turn that a consolidation has read.
+ALTER TABLE sessions
+    ADD COLUMN archived_at       timestamptz,
+    ADD COLUMN pinned_at         timestamptz,
+    ADD COLUMN titled_by         text NOT NULL DEFAULT '' CHECK (titled_by IN ('', 'code', 'model', 'user', 'member')),
+    ADD COLUMN consolidated_at   timestamptz,
+    ADD COLUMN consolidated_turn int NOT NULL DEFAULT 0;
+
+-- What is known of a person in one binding (scope user: user_id and binding_id), or to a whole persona or team.
+-- One row a value: valid from when it was said until it was said otherwise; live while valid_until is null.
+-- origin: said in so many words and found by a rule, extracted or consolidated by a model, edited by somebody
+-- (edited_by).
+-- ended: why it is no longer live; superseded_by: the fact that took its place, if one did.
+-- messages: the user's own, of session_id, that it was taken from. sure_at: when it was last said or confirmed.
+-- recalled, used: how many prompts it stood in, and how many of their replies used it.
+CREATE TABLE facts (
+    tenant_id     uuid NOT NULL REFERENCES tenants ON DELETE CASCADE,
+    id            uuid NOT NULL,
+    scope         text NOT NULL CHECK (scope IN ('human', 'team', 'user')),
+    human_id      uuid,
+    team_id       uuid,
+    user_id       uuid,
+    binding_id    uuid,
+    key           text NOT NULL,
+    value         text NOT NULL,
+    confidence    float8 NOT NULL CHECK (confidence BETWEEN 0 AND 1),
+    origin        text NOT NULL CHECK (origin IN ('said', 'extracted', 'consolidated', 'edited')),
+    edited_by     text,
+    valid_from    timestamptz NOT NULL,
+    valid_until   timestamptz,
+    ended         text CHECK (ended IN ('refined', 'contradicted', 'retracted', 'edited', 'deleted', 'merged')),
+    superseded_by uuid,
+    session_id    uuid,
+    turn_id       uuid,
+    messages      uuid[] NOT NULL DEFAULT '{}',
+    sure_at       timestamptz NOT NULL,
+    recalled      int NOT NULL DEFAULT 0,
+    used          int NOT NULL DEFAULT 0,
+    last_used_at  timestamptz,
+    created_at    timestamptz NOT NULL,
+    PRIMARY KEY (tenant_id, id),
+    CHECK (CASE scope WHEN 'human' THEN num_nonnulls(human_id) = 1 AND num_nonnulls(team_id, user_id, binding_id) = 0
+                      WHEN 'team' THEN num_nonnulls(team_id) = 1 AND num_nonnulls(human_id, user_id, binding_id) = 0
+                      ELSE num_nonnulls(user_id, binding_id) = 2 AND num_nonnulls(human_id, team_id) = 0 END),
+    CHECK ((valid_until IS NULL) = (ended IS NULL)),
+    FOREIGN KEY (tenant_id, human_id) REFERENCES humans (tenant_id, id) ON DELETE CASCADE,
+    FOREIGN KEY (tenant_id, team_id) REFERENCES teams (tenant_id, id) ON DELETE CASCADE,
+    FOREIGN KEY (tenant_id, user_id) REFERENCES users (tenant_id, id) ON DELETE CASCADE,
+    FOREIGN KEY (tenant_id, binding_id) REFERENCES bindings (tenant_id, id) ON DELETE CASCADE,
+    FOREIGN KEY (tenant_id, superseded_by) REFERENCES facts (tenant_id, id) ON DELETE SET NULL (superseded_by)
+        DEFERRABLE INITIALLY DEFERRED,
+    FOREIGN KEY (tenant_id, session_id) REFERENCES sessions (tenant_id, id) ON DELETE SET NULL (session_id),
+    FOREIGN KEY (tenant_id, turn_id) REFERENCES turns (tenant_id, id) ON DELETE SET NULL (turn_id)
+);
+CALL isolate('facts');
+CREATE UNIQUE INDEX facts_live ON facts (tenant_id, user_id, binding_id, human_id, team_id, key) NULLS NOT DISTINCT
+    WHERE valid_until IS NULL;
+CREATE INDEX facts_user ON facts (tenant_id, user_id, binding_id, key) WHERE user_id IS NOT NULL;
+CREATE INDEX facts_human ON facts (tenant_id, human_id) WHERE human_id IS NOT NULL;
+CREATE INDEX facts_team ON facts (tenant_id, team_id) WHERE team_id IS NOT NULL;
+CREATE INDEX facts_session ON facts (tenant_id, session_id);
+CREATE INDEX facts_superseded ON facts (tenant_id, superseded_by) WHERE superseded_by IS NOT NULL;
+
+-- What became of everything that was proposed as a fact. decision: same, refines, contradicts, new, retracted; or why
+-- nothing was kept. key: '' where not even that could be read. No row says the value: the fact has it, if one was kept.
+CREATE TABLE fact_decisions (
+    tenant_id  uuid NOT NULL REFERENCES tenants ON DELETE CASCADE,
+    id         uuid NOT NULL,
+    user_id    uuid,
+    binding_id uuid,
+    session_id uuid,
+    turn_id    uuid,
+    fact_id    uuid,
+    key        text NOT NULL DEFAULT '',
+    origin     text NOT NULL CHECK (origin IN ('said', 'extracted', 'consolidated', 'edited')),
+    decision   text NOT NULL,
+    reason     text NOT NULL DEFAULT '',
+    confidence float8,
+    messages   uuid[] NOT NULL DEFAULT '{}',
+    at         timestamptz NOT NULL,
+    PRIMARY KEY (tenant_id, id),
+    FOREIGN KEY (tenant_id, user_id) REFERENCES users (tenant_id, id) ON DELETE CASCADE,
+    FOREIGN KEY (tenant_id, binding_id) REFERENCES bindings (tenant_id, id) ON DELETE CASCADE,
+    FOREIGN KEY (tenant_id, session_id) REFERENCES sessions (tenant_id, id) ON DELETE CASCADE,
+    FOREIGN KEY (tenant_id, fact_id) REFERENCES facts (tenant_id, id) ON DELETE CASCADE
+);
+CALL isolate('fact_decisions');
+CREATE INDEX fact_decisions_fact ON fact_decisions (tenant_id, fact_id) WHERE fact_id IS NOT NULL;
+CREATE INDEX fact_decisions_session ON fact_decisions (tenant_id, session_id, at DESC);
+
+-- What a stretch of a conversation came to. row_id: its searchable row, which has its vector. folded: how many further
+-- ones that said nearly the same went into it.
+CREATE TABLE episodes (
+    tenant_id    uuid NOT NULL REFERENCES tenants ON DELETE CASCADE,
+    id           uuid NOT NULL,
+    user_id      uuid NOT NULL,
+    binding_id   uuid NOT NULL,
+    session_id   uuid NOT NULL,
+    origin       text NOT NULL DEFAULT 'extracted' CHECK (origin IN ('extracted', 'consolidated')),
+    text         text NOT NULL,
+    from_at      timestamptz NOT NULL,
+    until_at     timestamptz NOT NULL,
+    messages     uuid[] NOT NULL DEFAULT '{}',
+    row_id       uuid,
+    folded       int NOT NULL DEFAULT 0,
+    recalled     int NOT NULL DEFAULT 0,
+    used         int NOT NULL DEFAULT 0,
+    last_used_at timestamptz,
+    created_at   timestamptz NOT NULL,
+    PRIMARY KEY (tenant_id, id),
+    FOREIGN KEY (tenant_id, user_id) REFERENCES users (tenant_id, id) ON DELETE CASCADE,
+    FOREIGN KEY (tenant_id, binding_id) REFERENCES bindings (tenant_id, id) ON DELETE CASCADE,
+    FOREIGN KEY (tenant_id, session_id) REFERENCES sessions (tenant_id, id) ON DELETE CASCADE,
+    FOREIGN KEY (tenant_id, row_id) REFERENCES context_rows (tenant_id, id) ON DELETE SET NULL (row_id)
+);
+CALL isolate('episodes');
+CREATE INDEX episodes_user ON episodes (tenant_id, user_id, binding_id);
+CREATE INDEX episodes_session ON episodes (tenant_id, session_id);
+CREATE INDEX episodes_row ON episodes (tenant_id, row_id) WHERE row_id IS NOT NULL;
+
+-- One row a session that memory has read of. until_turn: the last turn looked through; at: when. anchors: how many
+-- anchors of its summary there are, anchored: the messages that they cover. failures: tries in a row that gave nothing.
+CREATE TABLE extractions (
+    tenant_id  uuid NOT NULL REFERENCES tenants ON DELETE CASCADE,
+    session_id uuid NOT NULL,
+    until_turn int NOT NULL DEFAULT 0,
+    anchors    int NOT NULL DEFAULT 0,
+    anchored   int NOT NULL DEFAULT 0,
+    failures   int NOT NULL DEFAULT 0,
+    problem    text,
+    at         timestamptz,
+    PRIMARY KEY (tenant_id, session_id),
+    FOREIGN KEY (tenant_id, session_id) REFERENCES sessions (tenant_id, id) ON DELETE CASCADE
+);
+CALL isolate('extractions');
+
+-- What stands for a session's older turns; the newest version is the one that prompts have. until_turn: the last turn
+-- that it tells of. kept_ids, dropped_ids: the messages that its writer says are in it, and those that needed no word.
+-- messages: how many it stands for in all.
+CREATE TABLE summaries (
+    tenant_id   uuid NOT NULL REFERENCES tenants ON DELETE CASCADE,
+    session_id  uuid NOT NULL,
+    version     int NOT NULL,
+    until_turn  int NOT NULL,
+    text        text NOT NULL,
+    kept_ids    uuid[] NOT NULL DEFAULT '{}',
+    dropped_ids uuid[] NOT NULL DEFAULT '{}',
+    messages    int NOT NULL DEFAULT 0,
+    provider    text NOT NULL DEFAULT '',
+    model       text NOT NULL DEFAULT '',
+    cost_usd    numeric(14, 8) NOT NULL DEFAULT 0,
+    created_at  timestamptz NOT NULL,
+    PRIMARY KEY (tenant_id, session_id, version),
+    FOREIGN KEY (tenant_id, session_id) REFERENCES sessions (tenant_id, id) ON DELETE CASCADE
+);
+CALL isolate('summaries');
+
+-- What was said and a summary lost, in its own words. turn: the number of the turn that it was said in; version: the
+-- first summary that lacks it. kind: identifier, amount, date, name, decision, approval, promise.
+CREATE TABLE kept_verbatim (
+    tenant_id  uuid NOT NULL REFERENCES tenants ON DELETE CASCADE,
+    id         uuid NOT NULL,
+    session_id uuid NOT NULL,
+    message_id uuid,
+    turn       int NOT NULL,
+    version    int NOT NULL,
+    kind       text NOT NULL,
+    text       text NOT NULL,
+    created_at timestamptz NOT NULL,
+    PRIMARY KEY (tenant_id, id),
+    FOREIGN KEY (tenant_id, session_id) REFERENCES sessions (tenant_id, id) ON DELETE CASCADE,
+    FOREIGN KEY (tenant_id, message_id) REFERENCES messages (tenant_id, id) ON DELETE CASCADE
+);
+CALL isolate('kept_verbatim');
+CREATE INDEX kept_verbatim_session ON kept_verbatim (tenant_id, session_id, turn);
+CREATE INDEX kept_verbatim_message ON kept_verbatim (tenant_id, message_id) WHERE message_id IS NOT NULL;
+
+-- What the agent has understood, assumes and expects in a session, and what is in flux there; version counts its
+-- changes.
+CREATE TABLE agent_states (
+    tenant_id  uuid NOT NULL REFERENCES tenants ON DELETE CASCADE,
+    session_id uuid NOT NULL,
+    state      jsonb NOT NULL DEFAULT '{}',
+    version    int NOT NULL DEFAULT 1,
+    updated_at timestamptz NOT NULL,
+    PRIMARY KEY (tenant_id, session_id),
+    FOREIGN KEY (tenant_id, session_id) REFERENCES sessions (tenant_id, id) ON DELETE CASCADE
+);
+CALL isolate('agent_states');
+
+-- Which facts and episodes stood in a turn's prompt, in the order of their place, and whether its reply used them; null
+-- until there is one.
+CREATE TABLE recalls (
+    tenant_id  uuid NOT NULL REFERENCES tenants ON DELETE CASCADE,
+    turn_id    uuid NOT NULL,
+    place      int NOT NULL,
+    fact_id    uuid,
+    episode_id uuid,
+    score      float8,
+    used       boolean,
+    at         timestamptz NOT NULL,
+    PRIMARY KEY (tenant_id, turn_id, place),
+    CHECK (num_nonnulls(fact_id, episode_id) = 1),
+    FOREIGN KEY (tenant_id, turn_id) REFERENCES turns (tenant_id, id) ON DELETE CASCADE,
+    FOREIGN KEY (tenant_id, fact_id) REFERENCES facts (tenant_id, id) ON DELETE CASCADE,
+    FOREIGN KEY (tenant_id, episode_id) REFERENCES episodes (tenant_id, id) ON DELETE CASCADE
+);
+CALL isolate('recalls');
+CREATE INDEX recalls_fact ON recalls (tenant_id, fact_id) WHERE fact_id IS NOT NULL;
+CREATE INDEX recalls_episode ON recalls (tenant_id, episode_id) WHERE episode_id IS NOT NULL;
+
+-- Somebody on the web says that a number is theirs and agrees that both are one: the code was sent there. tries: wrong
+-- ones so far. linked_at: when the right one came.
+CREATE TABLE phone_links (
+    tenant_id    uuid NOT NULL REFERENCES tenants ON DELETE CASCADE,
+    id           uuid NOT NULL,
+    user_id      uuid NOT NULL,
+    binding_id   uuid NOT NULL,
+    session_id   uuid,
+    phone        text NOT NULL,
+    code_hash    bytea NOT NULL,
+    tries        int NOT NULL DEFAULT 0,
+    consented_at timestamptz NOT NULL,
+    expires_at   timestamptz NOT NULL,
+    linked_at    timestamptz,
+    created_at   timestamptz NOT NULL,
+    PRIMARY KEY (tenant_id, id),
+    FOREIGN KEY (tenant_id, user_id) REFERENCES users (tenant_id, id) ON DELETE CASCADE,
+    FOREIGN KEY (tenant_id, binding_id) REFERENCES bindings (tenant_id, id) ON DELETE CASCADE,
+    FOREIGN KEY (tenant_id, session_id) REFERENCES sessions (tenant_id, id) ON DELETE SET NULL (session_id)
+);
+CALL isolate('phone_links');
+CREATE INDEX phone_links_user ON phone_links (tenant_id, user_id, created_at DESC);
+CREATE INDEX phone_links_phone ON phone_links (tenant_id, phone, created_at DESC);
+
+-- Where the raw text of a session's old messages lies: JSON lines in object storage, one a message, by position.
+CREATE TABLE archived_messages (
+    tenant_id      uuid NOT NULL REFERENCES tenants ON DELETE CASCADE,
+    id             uuid NOT NULL,
+    session_id     uuid NOT NULL,
+    object_key     text NOT NULL,
+    first_position bigint NOT NULL,
+    last_position  bigint NOT NULL,
+    from_at        timestamptz NOT NULL,
+    until_at       timestamptz NOT NULL,
+    messages       int NOT NULL,
+    size_bytes     bigint NOT NULL,
+    sha256         text NOT NULL,
+    created_at     timestamptz NOT NULL,
+    PRIMARY KEY (tenant_id, id),
+    FOREIGN KEY (tenant_id, session_id) REFERENCES sessions (tenant_id, id) ON DELETE CASCADE
+);
+CALL isolate('archived_messages');
+CREATE INDEX archived_messages_session ON archived_messages (tenant_id, session_id, first_position);
+
+-- archive_id: where the message's words are, if they are here no more.
+ALTER TABLE messages
+    ADD COLUMN archive_id uuid,
+    ADD FOREIGN KEY (tenant_id, archive_id) REFERENCES archived_messages (tenant_id, id)
+        ON DELETE SET NULL (archive_id);
+CREATE INDEX messages_archived ON messages (tenant_id, archive_id) WHERE archive_id IS NOT NULL;
+
+-- Every time somebody had something forgotten: what, and what was removed where. report: table, id and what was done of
+-- each row, and what is out of reach; it holds nothing of what was forgotten.
+CREATE TABLE forgettings (
+    tenant_id uuid NOT NULL REFERENCES tenants ON DELETE CASCADE,
+    id        uuid NOT NULL,
+    kind      text NOT NULL CHECK (kind IN ('user', 'message', 'file', 'fact')),
+    target_id uuid NOT NULL,
+    asked_by  text NOT NULL,
+    report    jsonb NOT NULL DEFAULT '{}',
+    at        timestamptz NOT NULL,
+    PRIMARY KEY (tenant_id, id)
+);
+CALL isolate('forgettings');
+CREATE INDEX forgettings_time ON forgettings (tenant_id, at DESC);
