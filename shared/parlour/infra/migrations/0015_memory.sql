@@ -2,11 +2,11 @@
 
 -- memory: a session whose newest turns were not looked through for facts. summary: one whose older turns want one.
 -- consolidation: one that has been silent for long (id of all three: the session). archive: a tenant's old messages
--- (id: the tenant).
+-- (id: the tenant). phone_link: a code that was sent to a number and is good no more (id: the link).
 ALTER TABLE work_due DROP CONSTRAINT work_due_kind_check;
 ALTER TABLE work_due ADD CONSTRAINT work_due_kind_check
     CHECK (kind IN ('session', 'outbox', 'tool_call', 'embedding', 'file', 'record_type', 'ledgers', 'pulse', 'memory',
-                    'summary', 'consolidation', 'archive'));
+                    'summary', 'consolidation', 'archive', 'phone_link'));
 
 -- episode: what came of a conversation, in a few sentences; found only by its own user's sessions with the binding.
 ALTER TABLE context_rows DROP CONSTRAINT context_rows_kind_check;
@@ -22,6 +22,12 @@ ALTER TABLE sessions
     ADD COLUMN titled_by         text NOT NULL DEFAULT '' CHECK (titled_by IN ('', 'code', 'model', 'user', 'member')),
     ADD COLUMN consolidated_at   timestamptz,
     ADD COLUMN consolidated_turn int NOT NULL DEFAULT 0;
+
+-- merged_into: who this visitor of the web turned out to be; what was theirs is that user's, and so are their tokens.
+ALTER TABLE users
+    ADD COLUMN merged_into uuid,
+    ADD FOREIGN KEY (tenant_id, merged_into) REFERENCES users (tenant_id, id) ON DELETE CASCADE;
+CREATE INDEX users_merged ON users (tenant_id, merged_into) WHERE merged_into IS NOT NULL;
 
 -- What is known of a person in one binding (scope user: user_id and binding_id), or to a whole persona or team.
 -- One row a value: valid from when it was said until it was said otherwise; live while valid_until is null.
@@ -226,14 +232,19 @@ CALL isolate('recalls');
 CREATE INDEX recalls_fact ON recalls (tenant_id, fact_id) WHERE fact_id IS NOT NULL;
 CREATE INDEX recalls_episode ON recalls (tenant_id, episode_id) WHERE episode_id IS NOT NULL;
 
--- Somebody on the web says that a number is theirs and agrees that both are one: the code was sent there. tries: wrong
--- ones so far. linked_at: when the right one came.
+-- Somebody on the web (user_id) says that a number is theirs and agrees that both are one: a code was sent there.
+-- contact_id: the user with that number, who was made for it if is_new; null when the number cannot be reached, so that
+-- no code was sent. message_id: the message that brought it. tries: codes that were given so far. linked_at: when the
+-- right one came.
 CREATE TABLE phone_links (
     tenant_id    uuid NOT NULL REFERENCES tenants ON DELETE CASCADE,
     id           uuid NOT NULL,
     user_id      uuid NOT NULL,
     binding_id   uuid NOT NULL,
     session_id   uuid,
+    contact_id   uuid,
+    is_new       boolean NOT NULL DEFAULT false,
+    message_id   uuid,
     phone        text NOT NULL,
     code_hash    bytea NOT NULL,
     tries        int NOT NULL DEFAULT 0,
@@ -244,7 +255,9 @@ CREATE TABLE phone_links (
     PRIMARY KEY (tenant_id, id),
     FOREIGN KEY (tenant_id, user_id) REFERENCES users (tenant_id, id) ON DELETE CASCADE,
     FOREIGN KEY (tenant_id, binding_id) REFERENCES bindings (tenant_id, id) ON DELETE CASCADE,
-    FOREIGN KEY (tenant_id, session_id) REFERENCES sessions (tenant_id, id) ON DELETE SET NULL (session_id)
+    FOREIGN KEY (tenant_id, session_id) REFERENCES sessions (tenant_id, id) ON DELETE SET NULL (session_id),
+    FOREIGN KEY (tenant_id, contact_id) REFERENCES users (tenant_id, id) ON DELETE CASCADE,
+    FOREIGN KEY (tenant_id, message_id) REFERENCES messages (tenant_id, id) ON DELETE SET NULL (message_id)
 );
 CALL isolate('phone_links');
 CREATE INDEX phone_links_user ON phone_links (tenant_id, user_id, created_at DESC);
