@@ -17,7 +17,7 @@ from parlour.infra.queues import Delays
 
 type Kind = Literal[
     "session", "outbox", "tool_call", "embedding", "file", "record_type", "ledgers", "pulse", "memory", "summary",
-    "consolidation", "archive",
+    "consolidation", "archive", "phone_link",
 ]  # fmt: skip
 
 GRACE = timedelta(minutes=5)
@@ -36,6 +36,7 @@ _KINDS: dict[str, Kind] = {
     "summary": "summary",
     "consolidation": "consolidation",
     "archive": "archive",
+    "phone_link": "phone_link",
 }
 
 SQL = Queries.beside(__file__)

@@ -256,7 +256,7 @@ CREATE TABLE phone_links (
     FOREIGN KEY (tenant_id, user_id) REFERENCES users (tenant_id, id) ON DELETE CASCADE,
     FOREIGN KEY (tenant_id, binding_id) REFERENCES bindings (tenant_id, id) ON DELETE CASCADE,
     FOREIGN KEY (tenant_id, session_id) REFERENCES sessions (tenant_id, id) ON DELETE SET NULL (session_id),
-    FOREIGN KEY (tenant_id, contact_id) REFERENCES users (tenant_id, id) ON DELETE CASCADE,
+    FOREIGN KEY (tenant_id, contact_id) REFERENCES users (tenant_id, id) ON DELETE SET NULL (contact_id),
     FOREIGN KEY (tenant_id, message_id) REFERENCES messages (tenant_id, id) ON DELETE SET NULL (message_id)
 );
 CALL isolate('phone_links');
