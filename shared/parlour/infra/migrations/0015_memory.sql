@@ -142,7 +142,8 @@ CREATE INDEX episodes_session ON episodes (tenant_id, session_id);
 CREATE INDEX episodes_row ON episodes (tenant_id, row_id) WHERE row_id IS NOT NULL;
 
 -- One row a session that memory has read of. until_turn: the last turn looked through; at: when. anchors: how many
--- anchors of its summary there are, anchored: the messages that they cover. failures: tries in a row that gave nothing.
+-- anchors there are, anchored: the messages that they cover. failures: tries in a row that gave nothing, and of its
+-- summary summary_failures.
 CREATE TABLE extractions (
     tenant_id  uuid NOT NULL REFERENCES tenants ON DELETE CASCADE,
     session_id uuid NOT NULL,
@@ -152,14 +153,17 @@ CREATE TABLE extractions (
     failures   int NOT NULL DEFAULT 0,
     problem    text,
     at         timestamptz,
+    summary_failures int NOT NULL DEFAULT 0,
+    summary_problem  text,
     PRIMARY KEY (tenant_id, session_id),
     FOREIGN KEY (tenant_id, session_id) REFERENCES sessions (tenant_id, id) ON DELETE CASCADE
 );
 CALL isolate('extractions');
 
--- What stands for a session's older turns; the newest version is the one that prompts have. until_turn: the last turn
--- that it tells of. kept_ids, dropped_ids: the messages that its writer says are in it, and those that needed no word.
--- messages: how many it stands for in all.
+-- What stands for a session's older turns; the newest version is the one that prompts get at their next cut. until_turn:
+-- the last turn that it tells of. text: '' where no model was there to write one. kept_ids, dropped_ids: the messages that
+-- its writer says are in it, and those that needed no word. messages: how many it stands for in all. told_of: what the
+-- replies it tells of were drawn from, as `table/id`.
 CREATE TABLE summaries (
     tenant_id   uuid NOT NULL REFERENCES tenants ON DELETE CASCADE,
     session_id  uuid NOT NULL,
@@ -169,6 +173,7 @@ CREATE TABLE summaries (
     kept_ids    uuid[] NOT NULL DEFAULT '{}',
     dropped_ids uuid[] NOT NULL DEFAULT '{}',
     messages    int NOT NULL DEFAULT 0,
+    told_of     text[] NOT NULL DEFAULT '{}',
     provider    text NOT NULL DEFAULT '',
     model       text NOT NULL DEFAULT '',
     cost_usd    numeric(14, 8) NOT NULL DEFAULT 0,
@@ -178,25 +183,101 @@ CREATE TABLE summaries (
 );
 CALL isolate('summaries');
 
--- What was said and a summary lost, in its own words. turn: the number of the turn that it was said in; version: the
--- first summary that lacks it. kind: identifier, amount, date, name, decision, approval, promise.
+-- What must survive a summary in its own words: identifiers, amounts, dates, names, decisions, approvals and promises of
+-- the messages that it stands for. turn, message_id: where it was said first; last_turn: where last. text: the words
+-- around it; value: what must be found again. ours: the agent said it. untold: the newest summary does not say it.
 CREATE TABLE kept_verbatim (
     tenant_id  uuid NOT NULL REFERENCES tenants ON DELETE CASCADE,
     id         uuid NOT NULL,
     session_id uuid NOT NULL,
-    message_id uuid,
+    message_id uuid NOT NULL,
     turn       int NOT NULL,
-    version    int NOT NULL,
-    kind       text NOT NULL,
+    last_turn  int NOT NULL,
+    kind       text NOT NULL
+               CHECK (kind IN ('identifier', 'amount', 'date', 'name', 'decision', 'approval', 'promise')),
+    value      text NOT NULL,
     text       text NOT NULL,
+    ours       boolean NOT NULL,
+    untold     boolean NOT NULL,
     created_at timestamptz NOT NULL,
     PRIMARY KEY (tenant_id, id),
+    UNIQUE (tenant_id, session_id, kind, value),
     FOREIGN KEY (tenant_id, session_id) REFERENCES sessions (tenant_id, id) ON DELETE CASCADE,
     FOREIGN KEY (tenant_id, message_id) REFERENCES messages (tenant_id, id) ON DELETE CASCADE
 );
 CALL isolate('kept_verbatim');
-CREATE INDEX kept_verbatim_session ON kept_verbatim (tenant_id, session_id, turn);
-CREATE INDEX kept_verbatim_message ON kept_verbatim (tenant_id, message_id) WHERE message_id IS NOT NULL;
+CREATE INDEX kept_verbatim_session ON kept_verbatim (tenant_id, session_id, last_turn DESC);
+CREATE INDEX kept_verbatim_message ON kept_verbatim (tenant_id, message_id);
+
+-- What the replies of some turns were drawn from, as `table/id`, as far as it is there: what they cite, the files that
+-- were sent with their turns' messages, and the records and documents that their turns' calls name. It runs as its
+-- caller, under row-level security, and keeps its plans, as `drawn_from` does.
+CREATE FUNCTION sources_of(turn_ids uuid[]) RETURNS TABLE (source text)
+    LANGUAGE plpgsql STABLE ROWS 20
+AS $$
+BEGIN
+    RETURN QUERY
+    SELECT COALESCE('documents/' || d.id, 'files/' || f.id, 'entities/' || e.id, 'context_rows/' || r.id)
+      FROM messages m
+      JOIN citations c ON c.message_id = m.id
+      LEFT JOIN context_rows r ON r.id = c.row_id
+      LEFT JOIN documents d ON d.id = c.document_id AND d.deleted_at IS NULL
+      LEFT JOIN files f ON f.id = c.file_id AND f.object_key <> ''
+      LEFT JOIN entities e ON e.id = c.entity_id AND e.deleted_at IS NULL
+     WHERE m.turn_id = ANY(turn_ids) AND m.direction = 'outbound'
+       AND num_nonnulls(r.id, d.id, f.id, e.id) > 0
+     UNION
+    SELECT 'files/' || f.id
+      FROM messages m
+      JOIN attachments a ON a.message_id = m.id
+      JOIN files f ON f.id = a.file_id AND f.object_key <> ''
+     WHERE m.turn_id = ANY(turn_ids) AND m.direction = 'inbound'
+     UNION
+    SELECT one.source
+      FROM turns t
+     CROSS JOIN LATERAL (
+           SELECT DISTINCT found[1] AS type, found[2] AS key
+             FROM regexp_matches(t.called::text, '([a-z][a-z0-9_]*)/([A-Za-z0-9][A-Za-z0-9_.~-]*)', 'g') found) n
+     CROSS JOIN LATERAL (
+           SELECT 'entities/' || e.id AS source
+             FROM entity_types y JOIN entities e ON e.type_id = y.id AND e.key = n.key AND e.deleted_at IS NULL
+            WHERE y.key = n.type
+            UNION ALL
+           SELECT 'documents/' || d.id
+             FROM documents d WHERE n.type = 'document' AND d.key = n.key AND d.deleted_at IS NULL) one
+     WHERE t.id = ANY(turn_ids) AND t.called IS NOT NULL;
+END
+$$;
+REVOKE ALL ON FUNCTION sources_of FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION sources_of TO parlour_app;
+
+-- What became of such sources: the most closed level that any is of by now, and whether any is gone.
+CREATE FUNCTION fate_of(told text[]) RETURNS TABLE (level int, is_gone boolean)
+    LANGUAGE plpgsql STABLE ROWS 1
+AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
+    WITH named AS MATERIALIZED (
+        SELECT split_part(one, '/', 1) AS place, substr(one, strpos(one, '/') + 1)::uuid AS id FROM unnest(told) AS one
+    ), known AS (
+        SELECT e.classification, e.id IS NULL OR e.deleted_at IS NOT NULL AS gone
+          FROM named n LEFT JOIN entities e ON e.id = n.id WHERE n.place = 'entities'
+         UNION ALL
+        SELECT d.classification, d.id IS NULL OR d.deleted_at IS NOT NULL
+          FROM named n LEFT JOIN documents d ON d.id = n.id WHERE n.place = 'documents'
+         UNION ALL
+        SELECT f.classification, COALESCE(f.object_key, '') = ''
+          FROM named n LEFT JOIN files f ON f.id = n.id WHERE n.place = 'files'
+         UNION ALL
+        SELECT r.classification, false
+          FROM named n JOIN context_rows r ON r.id = n.id WHERE n.place = 'context_rows'
+    )
+    SELECT COALESCE(max(k.classification), 0)::int, COALESCE(bool_or(k.gone), false) FROM known k;
+END
+$$;
+REVOKE ALL ON FUNCTION fate_of FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION fate_of TO parlour_app;
 
 -- What the agent has understood, assumes and expects in a session, and what is in flux there; version counts its
 -- changes.
