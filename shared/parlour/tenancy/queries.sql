@@ -138,15 +138,16 @@ SELECT current_tenant(), %(session_id)s, u.id, b.id, %(entity_id)s::uuid, %(visi
    AND (%(entity_id)s::uuid IS NULL
         OR EXISTS (SELECT FROM entities e
                     WHERE e.id = %(entity_id)s::uuid AND e.classification <= %(clearance)s AND e.deleted_at IS NULL))
-RETURNING id, user_id, binding_id, entity_id, visibility, channel, title, is_main, created_at, last_active_at,
+RETURNING id, user_id, binding_id, entity_id, visibility, channel, title, is_main, pinned_at, archived_at, created_at,
+          last_active_at,
           (SELECT GREATEST(b.clearance, u.clearance) FROM users u CROSS JOIN bindings b
             WHERE u.id = %(user_id)s AND b.id = %(binding_id)s) AS needs;
 
 -- name: session
 -- One session, and what clearance others need to read it: it may hold whatever its user may see, and what it is about
 -- or was answered from may have been closed since.
-SELECT s.id, s.user_id, s.binding_id, s.entity_id, s.visibility, s.channel, s.title, s.is_main, s.created_at,
-       s.last_active_at,
+SELECT s.id, s.user_id, s.binding_id, s.entity_id, s.visibility, s.channel, s.title, s.is_main, s.pinned_at,
+       s.archived_at, s.created_at, s.last_active_at,
        GREATEST(b.clearance, u.clearance, e.classification,
                 (SELECT max(r.classification)
                    FROM sources n
@@ -160,8 +161,8 @@ SELECT s.id, s.user_id, s.binding_id, s.entity_id, s.visibility, s.channel, s.ti
 
 -- name: sessions_of_user
 -- A user's sessions, the latest first.
-SELECT s.id, s.user_id, s.binding_id, s.entity_id, s.visibility, s.channel, s.title, s.is_main, s.created_at,
-       s.last_active_at,
+SELECT s.id, s.user_id, s.binding_id, s.entity_id, s.visibility, s.channel, s.title, s.is_main, s.pinned_at,
+       s.archived_at, s.created_at, s.last_active_at,
        GREATEST(b.clearance, u.clearance, e.classification,
                 (SELECT max(r.classification)
                    FROM sources n
@@ -192,11 +193,14 @@ SELECT k.id, k.roles, k.clearance, k.secret_hash, to_jsonb(t) AS tenant
  WHERE k.id = %(key_id)s AND k.revoked_at IS NULL;
 
 -- name: admit_visitor
--- The user of a visitor's token, if the user and the binding are still there.
+-- The user of a visitor's token, or who they turned out to be, if user and binding are still there.
 SELECT u.id, '{}'::text[] AS roles, COALESCE(u.clearance, b.clearance) AS clearance, NULL::bytea AS secret_hash,
        to_jsonb(t) AS tenant
-  FROM users u JOIN bindings b USING (tenant_id) JOIN tenants t USING (tenant_id)
- WHERE u.id = %(user_id)s AND b.id = %(binding_id)s;
+  FROM users v
+  JOIN users u ON u.tenant_id = v.tenant_id AND u.id = COALESCE(v.merged_into, v.id)
+  JOIN bindings b ON b.tenant_id = v.tenant_id
+  JOIN tenants t ON t.tenant_id = v.tenant_id
+ WHERE v.id = %(user_id)s AND b.id = %(binding_id)s;
 
 -- name: add_member
 -- A new member; no row comes back when the issuer's subject is one already.

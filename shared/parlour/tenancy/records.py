@@ -60,6 +60,7 @@ class Session:
     needs       the clearance without which nobody but its user reads it: the most of the binding's, the user's own, the
                 level of its record now, and those of the sources that its answers were given.
     visibility  of one about a record: what the record's kind said when it was opened; of any other "private".
+    title       '' while nothing was said that names it; archived_at: since when its user has put it away.
     """
 
     id: UUID
@@ -70,6 +71,8 @@ class Session:
     channel: str
     title: str
     is_main: bool
+    pinned_at: datetime | None
+    archived_at: datetime | None
     created_at: datetime
     last_active_at: datetime
     needs: int

@@ -151,7 +151,8 @@ SELECT e.number, e.kind, e.payload, e.turn_id, e.at
 
 -- name: insert_message
 -- An inbound message, once per provider id; returns nothing when it was there already. One that waits for an answer
--- has its session looked at later, should its wake-up get lost.
+-- has its session looked at later, should its wake-up get lost. It brings back a session that was put away, and gives one
+-- that nobody named the title that it makes, if it makes one.
 WITH stored AS (
     INSERT INTO messages (tenant_id, id, session_id, binding_id, direction, state, channel, kind, body, media,
                           provider_message_id, sent_at, received_at, metadata)
@@ -163,6 +164,13 @@ WITH stored AS (
     INSERT INTO work_due (tenant_id, kind, id, due_at)
     SELECT current_tenant(), 'session', session_id, %(due_at)s FROM stored WHERE state = 'unanswered'
     ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = LEAST(work_due.due_at, EXCLUDED.due_at)
+), named AS (
+    UPDATE sessions s
+       SET archived_at = NULL,
+           title = CASE WHEN s.titled_by = '' THEN %(title)s ELSE s.title END,
+           titled_by = CASE WHEN s.titled_by = '' AND %(title)s <> '' THEN 'code' ELSE s.titled_by END
+      FROM stored
+     WHERE s.id = stored.session_id AND (s.archived_at IS NOT NULL OR s.titled_by = '' AND %(title)s <> '')
 )
 SELECT id, session_id, state FROM stored;
 

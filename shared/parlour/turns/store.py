@@ -9,6 +9,7 @@ from parlour.infra.jsonable import Json, JsonObject
 from parlour.infra.postgres import Transaction, jsonb
 from parlour.infra.queries import Queries
 from parlour.infra.work_due import GRACE
+from parlour.tenancy.sessions import title
 from parlour.turns.records import (
     CallRow,
     Citation,
@@ -131,8 +132,8 @@ def events_after(tx: Transaction, session_id: UUID, reader: Reader, number: int,
 
 
 def insert_message(tx: Transaction, message: NewMessage) -> Received | None:
-    """Store an inbound message; None when its provider id was there already."""
-    return tx.first(SQL["insert_message"], Received, **_fields(message))
+    """Store an inbound message; None when its provider id was there already. It may name its session."""
+    return tx.first(SQL["insert_message"], Received, **_fields(message), title=title.after(message.body))
 
 
 def is_known(tx: Transaction, binding_id: UUID, provider_message_id: str) -> bool:

@@ -61,7 +61,7 @@ SELECT found.*
 -- name: unindexed
 -- Messages without a row, oldest first, kept from others until the transaction ends. What may be found again is what
 -- people and agents said; whoever is called nothing is the user.
-SELECT m.id, m.session_id, COALESCE(NULLIF(s.title, ''), b.display_name) AS title,
+SELECT m.id, m.session_id, b.display_name AS title,
        CASE WHEN m.direction = 'outbound' THEN h.display_name ELSE COALESCE(u.display_name, 'User') END AS speaker,
        m.body, m.sent_at, COALESCE(u.clearance, b.clearance) AS classification,
        m.state <> 'ignored' AND m.kind <> 'tool_result' AS is_speech
