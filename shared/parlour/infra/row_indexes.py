@@ -18,10 +18,15 @@ _LOCK = 7_276_911_352
 _INDEXES: dict[str, LiteralString] = {
     # All that recall reads of a conversation's rows (0012), so that ten thousand are read from the index alone.
     "context_rows_said": """
-        (tenant_id, session_id) INCLUDE (id, classification, word_bits, vector_space, vector_bits)
+        context_rows (tenant_id, session_id) INCLUDE (id, classification, word_bits, vector_space, vector_bits)
         WHERE session_id IS NOT NULL""",
     # What a record says itself, and what changed on it lately, however much ever changed on it.
-    "context_rows_about": "(tenant_id, entity_id, kind, created_at DESC) WHERE entity_id IS NOT NULL",
+    "context_rows_about": "context_rows (tenant_id, entity_id, kind, created_at DESC) WHERE entity_id IS NOT NULL",
+    # What goes along with a turn, a session or a row: without them each that is deleted has a whole table looked through.
+    "events_turn": "events (tenant_id, turn_id)",
+    "llm_calls_session": "llm_calls (tenant_id, session_id) WHERE session_id IS NOT NULL",
+    "citations_row": "citations (tenant_id, row_id) WHERE row_id IS NOT NULL",
+    "sources_row": "sources (tenant_id, row_id)",
 }
 _REPLACED = ("context_rows_session", "context_rows_entity")
 """What these did, those do as well."""
@@ -36,7 +41,7 @@ def build(owner: psycopg.Connection[Any]) -> list[str]:
     `owner` is a connection of the owning role with no transaction open.
     """
     with alone(owner):
-        made = [name for name, over in _INDEXES.items() if make(owner, name, sql.SQL("ON context_rows " + over))]
+        made = [name for name, over in _INDEXES.items() if make(owner, name, sql.SQL("ON " + over))]
         for name in _REPLACED:
             owner.execute(sql.SQL("DROP INDEX CONCURRENTLY IF EXISTS {}").format(sql.Identifier(name)))
     return made

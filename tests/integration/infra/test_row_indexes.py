@@ -23,7 +23,7 @@ def over_vectors(owner: psycopg.Connection[Any]) -> list[str]:
 @pytest.mark.parametrize(
     ("build", "names"),
     [
-        (row_indexes.build, ["context_rows_said", "context_rows_about"]),
+        (row_indexes.build, list(row_indexes._INDEXES)),
         (over_vectors, [vector_indexes.index_name("mini@3")]),
     ],
     ids=["rows", "vectors"],
