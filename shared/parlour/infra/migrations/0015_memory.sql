@@ -61,6 +61,7 @@ CREATE TABLE facts (
     used          int NOT NULL DEFAULT 0,
     last_used_at  timestamptz,
     created_at    timestamptz NOT NULL,
+    lexemes       tsvector GENERATED ALWAYS AS (to_tsvector('english', translate(key, '._', '  ') || ' ' || value)) STORED,
     PRIMARY KEY (tenant_id, id),
     CHECK (CASE scope WHEN 'human' THEN num_nonnulls(human_id) = 1 AND num_nonnulls(team_id, user_id, binding_id) = 0
                       WHEN 'team' THEN num_nonnulls(team_id) = 1 AND num_nonnulls(human_id, user_id, binding_id) = 0
