@@ -1,0 +1,51 @@
+-- name: hold_state
+-- A session's notes, kept from anybody else's changes until the transaction ends; made where there are none yet.
+INSERT INTO agent_states (tenant_id, session_id, state, version, updated_at)
+VALUES (current_tenant(), %(session_id)s, '{}', 0, %(now)s)
+ON CONFLICT (tenant_id, session_id) DO UPDATE SET updated_at = agent_states.updated_at
+RETURNING state, version;
+
+-- name: keep_state
+-- A session's notes as they are now.
+UPDATE agent_states
+   SET state = %(state)s, version = version + 1, updated_at = %(now)s
+ WHERE session_id = %(session_id)s;
+
+-- name: agent_state
+-- A session's notes.
+SELECT state, version FROM agent_states WHERE session_id = %(session_id)s;
+
+-- name: clear_state
+-- A session has no notes any more.
+DELETE FROM agent_states WHERE session_id = %(session_id)s;
+
+-- name: records_to_name
+-- Those of some records and documents, by their handles, that a session's user may see, as they may act now.
+WITH reader AS (
+    SELECT COALESCE(u.clearance, b.clearance) AS clearance
+      FROM sessions s
+      JOIN users u ON u.id = s.user_id
+      JOIN bindings b ON b.id = s.binding_id
+     WHERE s.id = %(session_id)s
+), handled AS (
+    SELECT handle, split_part(handle, '/', 1) AS type, substr(handle, strpos(handle, '/') + 1) AS key
+      FROM unnest(%(handles)s::text[]) AS one (handle)
+)
+SELECT h.handle AS name
+  FROM reader
+ CROSS JOIN handled h
+  JOIN entity_types t ON t.key = h.type
+  JOIN entities e ON e.type_id = t.id AND e.key = h.key
+ WHERE e.deleted_at IS NULL AND e.classification <= reader.clearance
+ UNION
+SELECT h.handle
+  FROM reader
+ CROSS JOIN handled h
+  JOIN documents d ON h.type = 'document' AND d.key = h.key
+ WHERE d.deleted_at IS NULL AND d.classification <= reader.clearance;
+
+-- name: drawn_replies
+-- Those replies of some turns that were drawn from something: it may be closed or deleted one day.
+SELECT DISTINCT m.id::text AS name
+  FROM drawn_from(%(turn_ids)s::uuid[]) source
+  JOIN messages m ON m.turn_id = source.turn_id AND m.direction = 'outbound';

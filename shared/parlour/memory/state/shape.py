@@ -1,0 +1,204 @@
+"""An agent's notes on one conversation, as they are kept (`agent_states.state`) and bounded. Pure.
+
+{"current_understanding": {"entities": [...], "dependencies": [...]}, "assumptions": [...], "expectations": [...],
+ "tentative_hypotheses": [...], "items": [...]}: the names and the fields are section 8.6 of the agent's specification;
+what Parlour adds is `readings` (what the notes rest on) and `promoted`.
+"""
+
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Literal, get_args
+
+from parlour.context.choose import words_in
+from parlour.context.forms import from_json as parsed
+from parlour.context.forms import to_json as dumped
+from parlour.infra.jsonable import JsonObject
+
+type Kind = Literal["task", "doc", "note", "idea", "question"]
+type Status = Literal["active", "resolved", "discarded"]
+
+KINDS: tuple[str, ...] = get_args(Kind.__value__)
+STATUSES: tuple[str, ...] = get_args(Status.__value__)
+
+MOST_ENTITIES, MOST_DEPENDENCIES = 40, 40
+MOST_ASSUMPTIONS, MOST_EXPECTATIONS, MOST_HYPOTHESES = 16, 12, 12
+MOST_ITEMS = 32
+"""How much of each kind is kept: at the most characters of each some 20 kB, of which a prompt takes 400 tokens."""
+
+LONGEST_NAME, LONGEST_TEXT, LONGEST_DETAILS = 120, 300, 400
+"""Characters."""
+
+MOST_READINGS = 4
+"""Readings that one note may rest on. One that would rest on more has to be told anew, as a whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A record that the conversation deals with; `id` is its handle."""
+
+    id: str
+    kind: str
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Dependency:
+    """How one record hangs together with another; both ends are handles."""
+
+    source: str
+    target: str
+    rel: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Assumption:
+    """Something taken to be so; `confidence` between 0, which is refuted, and 1."""
+
+    id: str
+    hypothesis: str
+    confidence: float
+    evidence: tuple[str, ...] = ()
+    readings: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """What an action is to lead to."""
+
+    action: str
+    expected_outcome: str
+    invariant: str = ""
+    readings: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """Something that may be so."""
+
+    id: str
+    hypothesis: str
+    reason: str = ""
+    readings: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StateItem:
+    """Something in flux that is no record yet; `created_at` and `updated_at` as ISO 8601.
+
+    promoted  the handle of the record that came of it.
+    """
+
+    id: str
+    kind: Kind
+    title: str
+    created_at: str
+    updated_at: str
+    details: str = ""
+    status: Status = "active"
+    related_entity_ids: tuple[str, ...] = ()
+    promoted: str = ""
+    readings: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a summariser read when it gave some of the notes: ids of turns, and of those of their replies that were
+    drawn from something which may be closed or deleted one day."""
+
+    number: int
+    turns: tuple[str, ...] = ()
+    replies: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Understanding:
+    """The records that the conversation deals with, the latest last, and how they hang together."""
+
+    entities: tuple[Entity, ...] = ()
+    dependencies: tuple[Dependency, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """All notes on one conversation. `readings` of a note: the numbers of those that it rests on; what a tool did to
+    records names those instead."""
+
+    current_understanding: Understanding = field(default_factory=Understanding)
+    assumptions: tuple[Assumption, ...] = ()
+    expectations: tuple[Expectation, ...] = ()
+    tentative_hypotheses: tuple[Hypothesis, ...] = ()
+    items: tuple[StateItem, ...] = ()
+    readings: tuple[Reading, ...] = ()
+
+    @property
+    def handles(self) -> set[str]:
+        """Every record that a note names."""
+        known = self.current_understanding
+        ends = {end for one in known.dependencies for end in (one.source, one.target)}
+        related = {one for item in self.items for one in (*item.related_entity_ids, item.promoted) if one}
+        return {one.id for one in known.entities} | ends | related
+
+
+EMPTY = State()
+_RESTING = tuple(one.name for one in fields(State) if one.name not in {"current_understanding", "readings"})
+
+
+def to_json(state: State) -> JsonObject:
+    """As it is kept; what says nothing is left out."""
+    return dumped(state)
+
+
+def from_json(given: JsonObject) -> State:
+    """The notes back."""
+    return parsed(State, given)
+
+
+def clipped(text: object, most: int) -> str:
+    """A text in one line and at most so many characters; "" for what is no text."""
+    line = " ".join(text.split()) if isinstance(text, str) else ""
+    return line if len(line) <= most else line[: most - 1].rstrip() + "…"
+
+
+def words_of(text: str) -> tuple[str, ...]:
+    """What two titles are compared by."""
+    return tuple(word.casefold() for word in words_in(text))
+
+
+def without(state: State, gone: set[int]) -> State:
+    """The notes without those that rest on one of these readings."""
+    kept: dict[str, Any] = {
+        name: tuple(note for note in getattr(state, name) if gone.isdisjoint(note.readings)) for name in _RESTING
+    }
+    return read_by(replace(state, **kept))
+
+
+def bare(state: State) -> State:
+    """The notes without what they rest on: as they read."""
+    kept: dict[str, Any] = {
+        name: tuple(replace(note, readings=()) for note in getattr(state, name)) for name in _RESTING
+    }
+    return replace(state, readings=(), **kept)
+
+
+def size(state: State) -> int:
+    """How many notes rest on what was read."""
+    return sum(len(getattr(state, name)) for name in _RESTING)
+
+
+def read_by(state: State) -> State:
+    """The notes with the readings that one of them rests on, and no others."""
+    wanted = {number for name in _RESTING for note in getattr(state, name) for number in note.readings}
+    return replace(state, readings=tuple(one for one in state.readings if one.number in wanted))
+
+
+def of_records(state: State, seen: set[str]) -> State:
+    """The notes as far as they name only these records; an item stays without the names of the others."""
+    known = state.current_understanding
+    entities = tuple(one for one in known.entities if one.id in seen)
+    links = tuple(one for one in known.dependencies if {one.source, one.target} <= seen)
+    items = tuple(_naming(one, seen) for one in state.items)
+    return replace(state, current_understanding=Understanding(entities, links), items=items)
+
+
+def _naming(item: StateItem, seen: set[str]) -> StateItem:
+    related = tuple(one for one in item.related_entity_ids if one in seen)
+    return replace(item, related_entity_ids=related, promoted=item.promoted if item.promoted in seen else "")

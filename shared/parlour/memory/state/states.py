@@ -1,0 +1,72 @@
+"""A session's notes, changed: by what its turns' tools did at once, by its summariser later, by a forget.
+
+Whoever changes them holds their row, so that a turn's end and a summary's never lose each other's notes. The row of the
+session, if it is to be held too, comes before it.
+"""
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from uuid import UUID
+
+from parlour.infra.jsonable import Json, JsonObject
+from parlour.infra.postgres import Transaction
+from parlour.memory.state import deltas, shape, store
+from parlour.memory.state.deltas import Applied, Refusal
+from parlour.memory.state.done import Done, noted
+from parlour.memory.state.shape import State
+
+__all__ = ["Applied", "Refusal", "clear", "current", "forget_turns", "note_done", "reconcile"]
+
+
+def current(tx: Transaction, session_id: UUID) -> JsonObject:
+    """A session's notes as a summariser is given them: without what they rest on. {} where there are none."""
+    found = store.read(tx, session_id)
+    return shape.to_json(shape.bare(shape.from_json(found.state))) if found else {}
+
+
+def note_done(tx: Transaction, session_id: UUID, calls: Sequence[Done], now: datetime) -> None:
+    """Note what a turn's calls did to records, in the transaction that ends the turn. Nothing is touched where they
+    did nothing."""
+    if not calls:
+        return
+    state = shape.from_json(store.hold(tx, session_id, now).state)
+    _keep(tx, session_id, state, noted(state, calls, now), now)
+
+
+def reconcile(
+    tx: Transaction, session_id: UUID, item_updates: Json, updates: Json, turn_ids: Collection[UUID], now: datetime
+) -> Applied:
+    """Take what a summariser proposes: its `agent_state_item_updates` and `agent_state_updates` as they were given,
+    parsed from JSON and not looked at. `turn_ids`: the turns that it was given to read. Nothing that it says can fail:
+    what makes no sense is among the refusals. It may name records that the session's user may see, and no others.
+    """
+    known = store.records_to_name(tx, session_id, deltas.proposed(item_updates, updates))
+    replies = store.drawn_replies(tx, turn_ids)
+    before = shape.from_json(store.hold(tx, session_id, now).state)
+    applied = deltas.apply(
+        before, item_updates, updates, known=known | before.handles, turns=sorted(map(str, turn_ids)), replies=replies,
+        now=now,
+    )  # fmt: skip
+    _keep(tx, session_id, before, applied.state, now)
+    return applied
+
+
+def forget_turns(tx: Transaction, session_id: UUID, turn_ids: Collection[UUID], now: datetime) -> int:
+    """Remove the notes that rest on words of one of these turns; says how many went."""
+    if store.read(tx, session_id) is None:
+        return 0
+    before = shape.from_json(store.hold(tx, session_id, now).state)
+    gone = {one.number for one in before.readings if not {str(turn) for turn in turn_ids}.isdisjoint(one.turns)}
+    after = shape.without(before, gone)
+    _keep(tx, session_id, before, after, now)
+    return shape.size(before) - shape.size(after)
+
+
+def clear(tx: Transaction, session_id: UUID) -> bool:
+    """A session that is put away keeps no notes; says whether there were any."""
+    return store.clear(tx, session_id)
+
+
+def _keep(tx: Transaction, session_id: UUID, before: State, after: State, now: datetime) -> None:
+    if after != before:
+        store.keep(tx, session_id, shape.to_json(after), now)

@@ -1,0 +1,52 @@
+"""The notes on a conversation in the database."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from parlour.infra.jsonable import JsonObject
+from parlour.infra.postgres import Transaction
+from parlour.infra.queries import Queries
+
+SQL = Queries.beside(__file__)
+
+
+@dataclass(frozen=True, slots=True)
+class StateRow:
+    """A session's notes; `version` counts their changes."""
+
+    state: JsonObject
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """An id or a handle."""
+
+    name: str
+
+
+def hold(tx: Transaction, session_id: UUID, now: datetime) -> StateRow:
+    return tx.one(SQL["hold_state"], StateRow, session_id=session_id, now=now)
+
+
+def keep(tx: Transaction, session_id: UUID, state: JsonObject, now: datetime) -> None:
+    tx.run(SQL["keep_state"], session_id=session_id, state=state, now=now)
+
+
+def read(tx: Transaction, session_id: UUID) -> StateRow | None:
+    return tx.first(SQL["agent_state"], StateRow, session_id=session_id)
+
+
+def clear(tx: Transaction, session_id: UUID) -> bool:
+    return tx.run(SQL["clear_state"], session_id=session_id) > 0
+
+
+def records_to_name(tx: Transaction, session_id: UUID, handles: Collection[str]) -> set[str]:
+    found = tx.all(SQL["records_to_name"], Name, session_id=session_id, handles=sorted(handles))
+    return {one.name for one in found}
+
+
+def drawn_replies(tx: Transaction, turn_ids: Collection[UUID]) -> list[str]:
+    return sorted(one.name for one in tx.all(SQL["drawn_replies"], Name, turn_ids=list(turn_ids)))
