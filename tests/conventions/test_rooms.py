@@ -73,8 +73,8 @@ PURE = {
         "since",
         "statements",
     },
-    "tenancy": {"roles", "visitor", "records", "persona", "labels", "tokens"},
-    "turns": {"journal", "own_words", "past", "polite", "records", "timing"},
+    "tenancy": {"roles", "visitor", "records", "persona", "labels", "tokens", "sessions/title"},
+    "turns": {"journal", "linking/codes", "own_words", "past", "polite", "records", "timing"},
     "packs": {"format", "validate", "spelling", "built_in_kinds"},
 }
 

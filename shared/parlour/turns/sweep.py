@@ -24,6 +24,7 @@ from parlour.knowledge.files import uploads
 from parlour.knowledge.index import pending
 from parlour.tools import calls
 from parlour.turns import store
+from parlour.turns.linking import over
 from parlour.turns.prompts import retention
 from parlour.turns.receive import Wake
 
@@ -238,6 +239,12 @@ def _file(net: Net, tx: Transaction, due: Due) -> Lying | None:
     return Lying(waiting.updated_at, None, _send(net.ingest, message))
 
 
+def _phone_link(net: Net, tx: Transaction, due: Due) -> Lying | None:
+    """A code that was sent to a number: once it is over nothing is left of it."""
+    until = over.end(tx, due.id, net.clock())
+    return Lying(due.due_at, until, lambda: None) if until else None
+
+
 def _send(queue: Queue, message: QueueMessage) -> Callable[[], None]:
     return lambda: queue.send([message])
 
@@ -249,6 +256,7 @@ _FINDERS: Mapping[work_due.Kind, Callable[[Net, Transaction, Due], Lying | None]
     "embedding": _embedding,
     "record_type": _record_type,
     "file": _file,
+    "phone_link": _phone_link,
 }
 
 

@@ -19,7 +19,7 @@ from parlour.tenancy.sessions.title import LONGEST, after
         ("Hidden cracks in the slab", "Hidden cracks in the slab"),
         ("नमस्ते, मेरा भुगतान कब आएगा?", "मेरा भुगतान कब आएगा?"),
         ("வணக்கம். பணம் எப்போது வரும்?", "பணம் எப்போது வரும்?"),
-        ("你好！合同什么时候到期？谢谢", "合同什么时候到期？"),
+        ("你好\uff01合同什么时候到期\uff1f谢谢", "合同什么时候到期\uff1f"),
         ("> **Delay** notice: 14 days", "Delay notice: 14 days"),
         ("", ""),
         ("12\n\nThe invoice is wrong.", "The invoice is wrong"),

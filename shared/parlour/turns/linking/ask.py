@@ -1,0 +1,158 @@
+"""Somebody on the web says that a number is theirs: a code goes there, if it can be reached.
+
+Whether it can is told to nobody: who asks hears the same sentence either way, so that numbers cannot be tried for
+whether they are known here. A number is reached by free text where its owner wrote within the last day, else by the
+template of the binding's channel.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from uuid import UUID
+
+from parlour.channels import outbox, outgoing
+from parlour.channels.outbox import Unsent
+from parlour.infra import log, work_due
+from parlour.infra.errors import Conflict, Forbidden, NotFound
+from parlour.infra.ids import NewId
+from parlour.infra.jsonable import JsonObject
+from parlour.infra.postgres import Database, Transaction
+from parlour.principal import Principal
+from parlour.tenancy import people
+from parlour.tenancy.bindings import Binding
+from parlour.turns.linking import codes, store
+from parlour.turns.linking.store import ContactRow, NewLink
+
+CHANNEL = "whatsapp"
+
+_HOUR, _DAY = timedelta(hours=1), timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A code that was asked for: until when it is good, and the row of the outbox that brings it, if one does."""
+
+    link_id: UUID
+    expires_at: datetime
+    unsent: Unsent | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    """One request. Its ids and its code are made once, for the work may be committed twice."""
+
+    principal: Principal
+    binding: Binding
+    session_id: UUID
+    phone: str
+    code: str
+    code_hash: bytes
+    link_id: UUID
+    message_id: UUID
+    outbox_id: UUID
+    now: datetime
+    new_id: NewId
+
+    @property
+    def expires_at(self) -> datetime:
+        return self.now + codes.GOOD_FOR
+
+
+def ask(
+    principal: Principal, database: Database, binding: Binding, session_id: UUID, phone: str, *, code: str, secret: str,
+    now: datetime, new_id: NewId,
+) -> Asked:  # fmt: skip
+    """Send a code to `phone`, to which the visitor says they agree; the caller wakes the outbox with what comes back.
+
+    Raises InvalidRequest for what is no number with a country code, NotFound when the binding answers no phones,
+    Forbidden for anybody but a user, and Conflict when they have a number already or codes were asked for too often.
+    """
+    number = codes.phone(phone)
+    if CHANNEL not in binding.channels:
+        raise NotFound("this agent is not on WhatsApp, so there is nothing there to join")
+    if principal.kind != "user" or principal.id is None:
+        raise Forbidden("only a visitor may say that a number is theirs")
+    link_id, message_id, outbox_id = new_id(now), new_id(now), new_id(now)
+    asking = _Asking(
+        principal, binding, session_id, number, code, codes.seal(secret, link_id, code), link_id, message_id, outbox_id,
+        now, new_id,
+    )  # fmt: skip
+    asked = database.run(principal, partial(_put, asking))
+    log.info("phone_code_asked", tenant_id=principal.tenant_id, link_id=link_id, sent=asked.unsent is not None)
+    return asked
+
+
+def _put(asking: _Asking, tx: Transaction) -> Asked:
+    user_id = asking.principal.id
+    user = store.hold_user(tx, user_id) if user_id else None
+    if user is None:
+        raise NotFound("this visitor is no longer here; begin a new conversation")
+    if user.phone:
+        raise Conflict(f"this conversation is joined with the number that ends in {user.phone[-4:]} already")
+    _check_pace(asking, tx, user.id)
+    contact = _reached(asking, tx)
+    store.put_link(tx, _link(asking, user.id, contact), asking.now)
+    if contact is None or contact.session_id is None:
+        return Asked(asking.link_id, asking.expires_at, None)
+    work_due.mark(tx, "phone_link", asking.link_id, asking.expires_at)
+    return Asked(asking.link_id, asking.expires_at, Unsent(asking.outbox_id, contact.session_id, 0))
+
+
+def _check_pace(asking: _Asking, tx: Transaction, user_id: UUID) -> None:
+    before = store.asked_before(
+        tx, user_id, asking.phone, asking.link_id, hour=asking.now - _HOUR, day=asking.now - _DAY
+    )  # fmt: skip
+    if max(before.by_user, before.for_phone) >= codes.MOST_AN_HOUR:
+        raise Conflict("codes were asked for several times just now: wait an hour, then ask for a new one")
+    if before.today >= codes.MOST_A_DAY:
+        raise Conflict("codes were asked for many times today: ask again tomorrow")
+
+
+@dataclass(frozen=True, slots=True)
+class _Contact:
+    user_id: UUID
+    session_id: UUID
+    is_new: bool
+
+
+def _reached(asking: _Asking, tx: Transaction) -> _Contact | None:
+    """Put the code on its way to whoever has the number, who is made for it where only a template reaches them."""
+    known = store.contact_on(tx, asking.phone, asking.binding.id)
+    if not _is_reachable(known, asking.binding.channels.get(CHANNEL), asking.now):
+        return None
+    if known and known.session_id:
+        contact = _Contact(known.user_id, known.session_id, is_new=False)
+    else:
+        contact = _made(asking, tx, known)
+    store.put_code(
+        tx, message_id=asking.message_id, session_id=contact.session_id, binding_id=asking.binding.id,
+        body=codes.words(asking.code, asking.binding.display_name), now=asking.now,
+    )  # fmt: skip
+    outbox.put(
+        tx, outbox_id=asking.outbox_id, session_id=contact.session_id, message_id=asking.message_id,
+        binding_id=asking.binding.id, channel=CHANNEL, recipient=asking.phone, now=asking.now,
+    )  # fmt: skip
+    return contact
+
+
+def _is_reachable(known: ContactRow | None, settings: object, now: datetime) -> bool:
+    given: JsonObject = settings if isinstance(settings, dict) else {}
+    has_template = outgoing.Account("", "", given).template is not None
+    return has_template or (known is not None and outgoing.is_open(known.heard_at, now))
+
+
+def _made(asking: _Asking, tx: Transaction, known: ContactRow | None) -> _Contact:
+    contact = people.contact(
+        tx, channel=CHANNEL, address=asking.phone, display_name=None, binding_id=asking.binding.id, now=asking.now,
+        new_id=asking.new_id,
+    )  # fmt: skip
+    return _Contact(contact.user_id, contact.session_id, is_new=known is None)
+
+
+def _link(asking: _Asking, user_id: UUID, contact: _Contact | None) -> NewLink:
+    return NewLink(
+        link_id=asking.link_id, user_id=user_id, binding_id=asking.binding.id, session_id=asking.session_id,
+        contact_id=contact.user_id if contact else None, is_new=contact is not None and contact.is_new,
+        message_id=asking.message_id if contact else None, phone=asking.phone, code_hash=asking.code_hash,
+        expires_at=asking.expires_at,
+    )  # fmt: skip

@@ -1,0 +1,117 @@
+"""The code came back: the visitor and the phone's user are one from now on, and so is their conversation.
+
+What was the visitor's becomes the phone's user's: conversations, memory, channels. The visitor's own row stays and
+leads there, so that their tokens go on working. Messages from the phone and from the web then meet in one main session:
+the phone's, or where nothing was ever said there, the one on the web.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from uuid import UUID
+
+from parlour.infra import log
+from parlour.infra.errors import Conflict, InvalidRequest, LeaseHeld, NotFound
+from parlour.infra.ids import NewId
+from parlour.infra.postgres import Database, Transaction
+from parlour.principal import Principal
+from parlour.tenancy import audit
+from parlour.turns.linking import codes, store
+from parlour.turns.linking.store import LinkRow
+
+_OVER = "this code is good no more; ask for a new one"
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """Who the visitor is now, and the session in which both channels meet."""
+
+    user_id: UUID
+    session_id: UUID
+
+
+def join(
+    principal: Principal, database: Database, link_id: UUID, code: str, *, secret: str, now: datetime, new_id: NewId
+) -> Joined:  # fmt: skip
+    """Make the visitor and the phone's user one, if that is the code. Doing it again changes nothing.
+
+    Raises InvalidRequest for another code, NotFound when the link is over, used up or not theirs, Conflict when either
+    of them was joined with somebody else meanwhile, and LeaseHeld while the visitor is being answered.
+    """
+    if principal.kind != "user" or principal.id is None:
+        raise NotFound(_OVER)
+    user_id, given = principal.id, codes.seal(secret, link_id, code)
+    if before := database.run(principal, lambda tx: _before(tx, link_id, user_id, given)):
+        return before
+    tried = database.run(principal, lambda tx: store.try_code(tx, link_id, user_id, codes.MOST_TRIES, now))
+    if tried is None:
+        raise NotFound(_OVER)
+    if not codes.is_same(tried.code_hash, given) or tried.contact_id is None:
+        raise InvalidRequest(_wrong(codes.MOST_TRIES - tried.tries))
+    audited = new_id(now)
+    joined = database.run(principal, partial(_join, principal, link_id, user_id, given, audited, now))
+    log.info("phone_linked", tenant_id=principal.tenant_id, link_id=link_id, session_id=joined.session_id)
+    return joined
+
+
+def _join(
+    principal: Principal, link_id: UUID, user_id: UUID, given: bytes, audited: UUID, now: datetime, tx: Transaction
+) -> Joined:
+    link = store.take_link(tx, link_id, user_id, given)
+    if link is None:
+        before = _before(tx, link_id, user_id, given)
+        if before is None:
+            raise NotFound(_OVER)
+        return before
+    into = _held(tx, link)
+    if any(until and until > now for until in store.hold_sessions(tx, link.user_id)):
+        raise LeaseHeld("your last message is being answered; give the code again in a moment", after=2)
+    main = store.hold_main(tx, into, link.binding_id)
+    store.move(tx, link.user_id, into)
+    if link.session_id and (main is None or store.is_unspoken(tx, main)):
+        main = _met_on_the_web(tx, main, link.session_id) or main
+    store.end_link(tx, link.id, now)
+    meeting = main or link.session_id
+    if meeting is None:
+        raise NotFound(_OVER)
+    audit.record(principal, tx, "phone.linked", f"user:{into}", {}, now, lambda _: audited)
+    return Joined(into, meeting)
+
+
+def _held(tx: Transaction, link: LinkRow) -> UUID:
+    """The phone's user; both are held, always in the same order, so that two links never wait for each other."""
+    if link.contact_id is None:
+        raise NotFound(_OVER)
+    rows = {one: store.hold_user(tx, one) for one in sorted((link.user_id, link.contact_id))}
+    visitor, contact = rows[link.user_id], rows[link.contact_id]
+    if visitor is None or contact is None:
+        raise NotFound(_OVER)
+    if visitor.phone or visitor.merged_into or contact.merged_into or contact.phone != link.phone:
+        raise Conflict("this visitor or this number was joined with somebody else meanwhile; reload the page")
+    return contact.id
+
+
+def _met_on_the_web(tx: Transaction, unspoken: UUID | None, session_id: UUID) -> UUID | None:
+    """Nothing was ever said on the phone: what it writes from now on goes on where the visitor is. None where that is a
+    talk about a record, which keeps to its matter."""
+    if not store.may_be_main(tx, session_id):
+        return None
+    if unspoken:
+        store.drop_session(tx, unspoken)
+    store.make_main(tx, session_id)
+    return session_id
+
+
+def _before(tx: Transaction, link_id: UUID, user_id: UUID, given: bytes) -> Joined | None:
+    """What the same code came to the first time."""
+    linked = store.linked_before(tx, link_id, user_id, given)
+    if linked is None:
+        return None
+    main = store.main_of(tx, linked.contact_id, linked.binding_id) or linked.session_id
+    return Joined(linked.contact_id, main) if main else None
+
+
+def _wrong(left: int) -> str:
+    if left < 1:
+        return "this is not the code, and it was the last try; ask for a new one"
+    return f"this is not the code; {left} {'try is' if left == 1 else 'tries are'} left"

@@ -1,0 +1,189 @@
+-- A visitor of the web and the user with a phone: the code between them, and how they become one.
+
+-- name: asked_before
+-- How many codes this visitor, and how many this number, were given lately.
+SELECT count(*) FILTER (WHERE user_id = %(user_id)s AND created_at > %(hour)s) AS by_user,
+       count(*) FILTER (WHERE phone = %(phone)s AND created_at > %(hour)s) AS for_phone,
+       count(*) FILTER (WHERE phone = %(phone)s) AS today
+  FROM phone_links
+ WHERE (user_id = %(user_id)s OR phone = %(phone)s) AND created_at > %(day)s AND id <> %(link_id)s;
+
+-- name: hold_user
+-- A user that is to be linked or merged, held as they are until the transaction ends.
+SELECT id, phone, merged_into FROM users WHERE id = %(user_id)s FOR UPDATE;
+
+-- name: contact_on
+-- Who has this number, the session in which they write to the binding there, and when they last did.
+SELECT u.id AS user_id, s.id AS session_id,
+       (SELECT m.sent_at FROM messages m
+         WHERE m.session_id = s.id AND m.channel = 'whatsapp' AND m.direction = 'inbound'
+           AND m.kind IN ('text', 'media')
+         ORDER BY m.position DESC LIMIT 1) AS heard_at
+  FROM users u
+  LEFT JOIN sessions s ON s.user_id = u.id AND s.binding_id = %(binding_id)s AND s.is_main
+ WHERE u.id = COALESCE((SELECT i.user_id FROM channel_identities i
+                         WHERE i.channel = 'whatsapp' AND i.address = %(phone)s),
+                       (SELECT o.id FROM users o WHERE o.phone = %(phone)s));
+
+-- name: put_code
+-- The message that brings a code. It belongs to no turn and is no speech: no prompt, list, search or memory has it.
+INSERT INTO messages (tenant_id, id, session_id, binding_id, direction, state, channel, kind, body, sent_at,
+                      received_at, indexed)
+VALUES (current_tenant(), %(message_id)s, %(session_id)s, %(binding_id)s, 'outbound', 'ignored', 'whatsapp', 'code',
+        %(body)s, %(now)s, %(now)s, true)
+ON CONFLICT (tenant_id, id) DO NOTHING;
+
+-- name: put_link
+-- A code was asked for; those that the visitor asked for before are good no more. is_new: the number's user was made
+-- for a code, this one or an earlier one.
+WITH earlier AS (
+    UPDATE phone_links SET expires_at = %(now)s
+     WHERE user_id = %(user_id)s AND linked_at IS NULL AND expires_at > %(now)s AND id <> %(link_id)s
+)
+INSERT INTO phone_links (tenant_id, id, user_id, binding_id, session_id, contact_id, is_new, message_id, phone,
+                         code_hash, consented_at, expires_at, created_at)
+SELECT current_tenant(), %(link_id)s, %(user_id)s, %(binding_id)s, %(session_id)s, %(contact_id)s,
+       %(is_new)s OR EXISTS (SELECT FROM phone_links l WHERE l.contact_id = %(contact_id)s AND l.is_new),
+       %(message_id)s, %(phone)s, %(code_hash)s, %(now)s, %(expires_at)s, %(now)s
+ON CONFLICT (tenant_id, id) DO NOTHING;
+
+-- name: try_code
+-- One try at a code that is still good; it counts, whatever comes of it.
+UPDATE phone_links
+   SET tries = tries + 1
+ WHERE id = %(link_id)s AND user_id = %(user_id)s AND linked_at IS NULL AND expires_at > %(now)s AND tries < %(most)s
+RETURNING code_hash, tries, contact_id;
+
+-- name: linked_before
+-- A link that came about, as whoever asked for it or turned out to be asks again: under the very same code.
+SELECT l.contact_id, l.binding_id, l.session_id
+  FROM phone_links l
+  JOIN users u ON u.id = l.user_id
+ WHERE l.id = %(link_id)s AND l.linked_at IS NOT NULL AND l.code_hash = %(code_hash)s
+   AND %(user_id)s::uuid IN (u.id, u.merged_into);
+
+-- name: take_link
+-- The link whose code was right, held until the transaction ends, if it has not come about yet.
+SELECT id, user_id, binding_id, session_id, contact_id, phone, message_id
+  FROM phone_links
+ WHERE id = %(link_id)s AND user_id = %(user_id)s AND linked_at IS NULL AND code_hash = %(code_hash)s
+   FOR UPDATE;
+
+-- name: hold_sessions
+-- The visitor's conversations, held until the transaction ends, and until when workers answer in them: what those write
+-- is written as the visitor's.
+SELECT id, lease_until FROM sessions WHERE user_id = %(user_id)s ORDER BY id FOR UPDATE;
+
+-- name: hold_main
+-- The session in which the phone writes to a binding, held: what is being stored there is there before the next
+-- statement.
+SELECT id FROM sessions WHERE user_id = %(user_id)s AND binding_id = %(binding_id)s AND is_main FOR UPDATE;
+
+-- name: is_unspoken
+-- Whether nothing was ever said in a session but the code.
+SELECT NOT EXISTS (SELECT FROM messages m WHERE m.session_id = s.id AND m.kind <> 'code') AS unspoken
+  FROM sessions s WHERE s.id = %(session_id)s;
+
+-- name: may_be_main
+-- Whether a conversation is about nothing in particular, so that all that the phone writes may go there.
+SELECT entity_id IS NULL AS may FROM sessions WHERE id = %(session_id)s;
+
+-- name: drop_session
+-- A session in which nothing was said goes.
+DELETE FROM sessions WHERE id = %(session_id)s;
+
+-- name: make_main
+-- The conversation on the web goes on as the one on the phone.
+UPDATE sessions SET is_main = true WHERE id = %(session_id)s;
+
+-- name: main_of
+-- The session in which the phone writes.
+SELECT id FROM sessions WHERE user_id = %(user_id)s AND binding_id = %(binding_id)s AND is_main;
+
+-- name: end_doubles
+-- Of two facts under one key the one that was last said or confirmed stays; the other ends where it began.
+WITH pairs AS (
+    SELECT a.id AS one, b.id AS other, (a.sure_at, a.confidence, a.id) > (b.sure_at, b.confidence, b.id) AS first_stays
+      FROM facts a
+      JOIN facts b ON b.binding_id = a.binding_id AND b.key = a.key
+     WHERE a.user_id = %(user_id)s AND b.user_id = %(into)s AND a.scope = 'user' AND b.scope = 'user'
+       AND a.valid_until IS NULL AND b.valid_until IS NULL
+), doubles AS (
+    SELECT CASE WHEN first_stays THEN other ELSE one END AS ends, CASE WHEN first_stays THEN one ELSE other END AS stays
+      FROM pairs
+)
+UPDATE facts f
+   SET valid_until = GREATEST(f.valid_from, s.valid_from), ended = 'merged', superseded_by = s.id
+  FROM doubles d
+  JOIN facts s ON s.id = d.stays
+ WHERE f.id = d.ends;
+
+-- name: move_facts
+-- What is known of the visitor is known of the phone's user.
+UPDATE facts SET user_id = %(into)s WHERE user_id = %(user_id)s;
+
+-- name: move_decisions
+-- So is why.
+UPDATE fact_decisions SET user_id = %(into)s WHERE user_id = %(user_id)s;
+
+-- name: move_episodes
+-- And what they lived through.
+UPDATE episodes SET user_id = %(into)s WHERE user_id = %(user_id)s;
+
+-- name: move_sessions
+-- The visitor's conversations are the phone's user's; a main one stays so only where there is none yet.
+UPDATE sessions s
+   SET user_id = %(into)s,
+       is_main = s.is_main AND NOT EXISTS (SELECT FROM sessions m WHERE m.user_id = %(into)s AND m.is_main
+                                                                    AND m.binding_id = s.binding_id)
+ WHERE s.user_id = %(user_id)s;
+
+-- name: drop_identities
+-- A channel knows one address of a person; the visitor's go where the phone's user has one.
+DELETE FROM channel_identities v
+ WHERE v.user_id = %(user_id)s
+   AND EXISTS (SELECT FROM channel_identities p WHERE p.user_id = %(into)s AND p.channel = v.channel);
+
+-- name: move_identities
+-- The others are the phone's user's.
+UPDATE channel_identities SET user_id = %(into)s WHERE user_id = %(user_id)s;
+
+-- name: know_more
+-- The phone's user is called what the visitor was, if nothing else is known; of two clearances the lower holds.
+UPDATE users p
+   SET display_name = COALESCE(p.display_name, v.display_name), locale = COALESCE(p.locale, v.locale),
+       clearance = LEAST(p.clearance, v.clearance)
+  FROM users v
+ WHERE p.id = %(into)s AND v.id = %(user_id)s;
+
+-- name: merge_user
+-- The visitor is the phone's user from now on; their own row only leads there.
+UPDATE users SET merged_into = %(into)s, display_name = NULL, locale = NULL WHERE id = %(user_id)s;
+
+-- name: end_link
+-- The link came about; the code's words go, and nobody has to look after it.
+WITH wiped AS (
+    UPDATE messages m SET body = '' FROM phone_links l WHERE l.id = %(link_id)s AND m.id = l.message_id
+), settled AS (
+    DELETE FROM work_due WHERE tenant_id = current_tenant() AND kind = 'phone_link' AND id = %(link_id)s
+)
+UPDATE phone_links SET linked_at = %(now)s WHERE id = %(link_id)s;
+
+-- name: code_over
+-- When a code that nobody gave back is good no more; null for one that was, no row for one that is gone.
+SELECT CASE WHEN linked_at IS NULL THEN expires_at END AS until FROM phone_links WHERE id = %(link_id)s FOR UPDATE;
+
+-- name: wipe_code
+-- The words of a code that is over go.
+UPDATE messages m SET body = '' FROM phone_links l WHERE l.id = %(link_id)s AND m.id = l.message_id;
+
+-- name: drop_unheard
+-- A user who was made only to send a code to, and who was never heard of, goes again.
+DELETE FROM users u
+ USING phone_links l
+ WHERE l.id = %(link_id)s AND u.id = l.contact_id AND l.is_new
+   AND NOT EXISTS (SELECT FROM messages m JOIN sessions s ON s.id = m.session_id
+                    WHERE s.user_id = u.id AND m.kind <> 'code')
+   AND NOT EXISTS (SELECT FROM users v WHERE v.merged_into = u.id)
+   AND NOT EXISTS (SELECT FROM phone_links o WHERE o.contact_id = u.id AND o.id <> l.id AND o.linked_at IS NULL
+                                               AND o.expires_at > %(now)s);

@@ -1,0 +1,201 @@
+"""Links between visitors and phones in the database."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from parlour.infra.postgres import Transaction
+from parlour.infra.queries import Queries
+
+SQL = Queries.beside(__file__)
+
+
+@dataclass(frozen=True, slots=True)
+class AskedBefore:
+    """How many codes were asked for: by the visitor and for the number within the hour, for the number in a day."""
+
+    by_user: int
+    for_phone: int
+    today: int
+
+
+@dataclass(frozen=True, slots=True)
+class UserRow:
+    """A user who is to be linked; merged_into: who they turned out to be already."""
+
+    id: UUID
+    phone: str | None
+    merged_into: UUID | None
+
+
+@dataclass(frozen=True, slots=True)
+class ContactRow:
+    """Who has a number; the session in which they write to a binding, if they do, and when they last did."""
+
+    user_id: UUID
+    session_id: UUID | None
+    heard_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class NewLink:
+    """A code that is about to be sent, or would be if the number could be reached (contact_id and message_id)."""
+
+    link_id: UUID
+    user_id: UUID
+    binding_id: UUID
+    session_id: UUID
+    contact_id: UUID | None
+    is_new: bool
+    message_id: UUID | None
+    phone: str
+    code_hash: bytes
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A code that somebody tries: its seal, and how many tries that makes."""
+
+    code_hash: bytes
+    tries: int
+    contact_id: UUID | None
+
+
+@dataclass(frozen=True, slots=True)
+class LinkRow:
+    """A link whose code was right, before it comes about."""
+
+    id: UUID
+    user_id: UUID
+    binding_id: UUID
+    session_id: UUID | None
+    contact_id: UUID | None
+    phone: str
+    message_id: UUID | None
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedRow:
+    """A link that came about: with whom, and where it was asked for."""
+
+    contact_id: UUID
+    binding_id: UUID
+    session_id: UUID | None
+
+
+@dataclass(frozen=True, slots=True)
+class HeldRow:
+    """A session that is held, and until when a worker answers in it."""
+
+    id: UUID
+    lease_until: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class CodeOver:
+    """Until when a code is good; None for one that was given back."""
+
+    until: datetime | None
+
+
+def asked_before(
+    tx: Transaction, user_id: UUID, phone: str, link_id: UUID, *, hour: datetime, day: datetime
+) -> AskedBefore:
+    values = {"user_id": user_id, "phone": phone, "link_id": link_id}
+    return tx.one(SQL["asked_before"], AskedBefore, hour=hour, day=day, **values)
+
+
+def hold_user(tx: Transaction, user_id: UUID) -> UserRow | None:
+    return tx.first(SQL["hold_user"], UserRow, user_id=user_id)
+
+
+def contact_on(tx: Transaction, phone: str, binding_id: UUID) -> ContactRow | None:
+    return tx.first(SQL["contact_on"], ContactRow, phone=phone, binding_id=binding_id)
+
+
+def put_code(
+    tx: Transaction, *, message_id: UUID, session_id: UUID, binding_id: UUID, body: str, now: datetime
+) -> None:
+    tx.run(
+        SQL["put_code"], message_id=message_id, session_id=session_id, binding_id=binding_id, body=body, now=now
+    )  # fmt: skip
+
+
+def put_link(tx: Transaction, link: NewLink, now: datetime) -> None:
+    tx.run(
+        SQL["put_link"], link_id=link.link_id, user_id=link.user_id, binding_id=link.binding_id,
+        session_id=link.session_id, contact_id=link.contact_id, is_new=link.is_new, message_id=link.message_id,
+        phone=link.phone, code_hash=link.code_hash, expires_at=link.expires_at, now=now,
+    )  # fmt: skip
+
+
+def try_code(tx: Transaction, link_id: UUID, user_id: UUID, most: int, now: datetime) -> Tried | None:
+    return tx.first(SQL["try_code"], Tried, link_id=link_id, user_id=user_id, most=most, now=now)
+
+
+def linked_before(tx: Transaction, link_id: UUID, user_id: UUID, code_hash: bytes) -> LinkedRow | None:
+    return tx.first(SQL["linked_before"], LinkedRow, link_id=link_id, user_id=user_id, code_hash=code_hash)
+
+
+def take_link(tx: Transaction, link_id: UUID, user_id: UUID, code_hash: bytes) -> LinkRow | None:
+    return tx.first(SQL["take_link"], LinkRow, link_id=link_id, user_id=user_id, code_hash=code_hash)
+
+
+def hold_sessions(tx: Transaction, user_id: UUID) -> list[datetime | None]:
+    """Until when each is answered in; None where nobody does."""
+    return [row.lease_until for row in tx.all(SQL["hold_sessions"], HeldRow, user_id=user_id)]
+
+
+def hold_main(tx: Transaction, user_id: UUID, binding_id: UUID) -> UUID | None:
+    found: UUID | None = tx.value(SQL["hold_main"], user_id=user_id, binding_id=binding_id)
+    return found
+
+
+def is_unspoken(tx: Transaction, session_id: UUID) -> bool:
+    return bool(tx.value(SQL["is_unspoken"], session_id=session_id))
+
+
+def may_be_main(tx: Transaction, session_id: UUID) -> bool:
+    return bool(tx.value(SQL["may_be_main"], session_id=session_id))
+
+
+def drop_session(tx: Transaction, session_id: UUID) -> None:
+    tx.run(SQL["drop_session"], session_id=session_id)
+
+
+def make_main(tx: Transaction, session_id: UUID) -> None:
+    tx.run(SQL["make_main"], session_id=session_id)
+
+
+def main_of(tx: Transaction, user_id: UUID, binding_id: UUID) -> UUID | None:
+    found: UUID | None = tx.value(SQL["main_of"], user_id=user_id, binding_id=binding_id)
+    return found
+
+
+_MOVES = (
+    "end_doubles", "move_facts", "move_decisions", "move_episodes", "move_sessions", "drop_identities",
+    "move_identities", "know_more", "merge_user",
+)  # fmt: skip
+"""What makes two users one, in this order: of doubles one ends before both are one user's."""
+
+
+def move(tx: Transaction, user_id: UUID, into: UUID) -> None:
+    for name in _MOVES:
+        tx.run(SQL[name], user_id=user_id, into=into)
+
+
+def end_link(tx: Transaction, link_id: UUID, now: datetime) -> None:
+    tx.run(SQL["end_link"], link_id=link_id, now=now)
+
+
+def code_over(tx: Transaction, link_id: UUID) -> CodeOver | None:
+    return tx.first(SQL["code_over"], CodeOver, link_id=link_id)
+
+
+def wipe_code(tx: Transaction, link_id: UUID) -> None:
+    tx.run(SQL["wipe_code"], link_id=link_id)
+
+
+def drop_unheard(tx: Transaction, link_id: UUID, now: datetime) -> None:
+    tx.run(SQL["drop_unheard"], link_id=link_id, now=now)
