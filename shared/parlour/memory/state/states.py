@@ -8,20 +8,14 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from uuid import UUID
 
-from parlour.infra.jsonable import Json, JsonObject
+from parlour.infra.jsonable import Json
 from parlour.infra.postgres import Transaction
 from parlour.memory.state import deltas, shape, store
 from parlour.memory.state.deltas import Applied, Refusal
 from parlour.memory.state.done import Done, noted
 from parlour.memory.state.shape import State
 
-__all__ = ["Applied", "Refusal", "clear", "current", "forget_turns", "note_done", "reconcile"]
-
-
-def current(tx: Transaction, session_id: UUID) -> JsonObject:
-    """A session's notes as a summariser is given them: without what they rest on. {} where there are none."""
-    found = store.read(tx, session_id)
-    return shape.to_json(shape.bare(shape.from_json(found.state))) if found else {}
+__all__ = ["Applied", "Refusal", "clear", "forget_turns", "note_done", "reconcile"]
 
 
 def note_done(tx: Transaction, session_id: UUID, calls: Sequence[Done], now: datetime) -> None:

@@ -1,0 +1,167 @@
+-- name: remembered
+-- What the next turn of a session may be told of at once: what is known of its user, its team and its persona, the facts
+-- that are worth most first, by what they share with what is asked, by when they were last said, by how sure they are
+-- and by how much use they were; whether there are episodes; and the agent's notes, with what of theirs was closed or
+-- deleted since and which records may still be named. Whose memory it is the session says, and nobody else: of one that
+-- others may read, nothing is told that its user said in confidence.
+WITH mine AS MATERIALIZED (
+    SELECT s.id, s.user_id, s.binding_id, b.human_id, b.team_id, COALESCE(u.clearance, b.clearance) AS clearance,
+           s.visibility = 'private' AS is_private
+      FROM sessions s
+      JOIN bindings b ON b.id = s.binding_id
+      JOIN users u ON u.id = s.user_id
+     WHERE s.id = %(session_id)s
+), asked AS MATERIALIZED (
+    SELECT tsvector_to_array(to_tsvector('english', %(asked)s)) AS words
+), known AS MATERIALIZED (
+    SELECT f.id, f.scope, f.key, f.value, f.confidence, f.sure_at, f.recalled, f.used, f.lexemes
+      FROM mine m JOIN facts f ON f.user_id = m.user_id AND f.binding_id = m.binding_id
+     WHERE m.is_private AND f.valid_until IS NULL AND %(most)s > 0
+     UNION ALL
+    SELECT f.id, f.scope, f.key, f.value, f.confidence, f.sure_at, f.recalled, f.used, f.lexemes
+      FROM mine m JOIN facts f ON f.human_id = m.human_id
+     WHERE f.valid_until IS NULL AND %(most)s > 0
+     UNION ALL
+    SELECT f.id, f.scope, f.key, f.value, f.confidence, f.sure_at, f.recalled, f.used, f.lexemes
+      FROM mine m JOIN facts f ON f.team_id = m.team_id
+     WHERE f.valid_until IS NULL AND %(most)s > 0
+), shared AS (
+    SELECT k.*, (SELECT count(*) FROM unnest(tsvector_to_array(k.lexemes)) w WHERE w = ANY(a.words))::float8 AS words
+      FROM known k, asked a
+), worth AS (
+    SELECT id, scope, key, value, confidence, words / (words + 1) AS relevance,
+           %(by_words)s * words / (words + 1) + %(by_confidence)s * confidence
+           + %(by_age)s * exp(-GREATEST(0, extract(epoch FROM %(now)s - sure_at)) / %(fades)s)
+           + %(by_use)s * (used + 1.0) / (recalled + 2.0) AS score
+      FROM shared
+     ORDER BY score DESC, id
+     LIMIT %(most)s
+), noted AS MATERIALIZED (
+    SELECT a.state, a.version FROM mine m JOIN agent_states a ON a.session_id = m.id
+), rests AS MATERIALIZED (
+    -- The turns whose replies the notes rest on, where these were drawn from anything.
+    SELECT r.id, r.turn_id
+      FROM noted n
+     CROSS JOIN LATERAL jsonb_path_query(n.state, '$.readings[*].replies[*]') reply
+      JOIN messages r ON r.id = (reply #>> '{}')::uuid
+), closed AS (
+    SELECT DISTINCT source.turn_id
+      FROM (SELECT array_agg(turn_id) AS turns FROM rests HAVING count(*) > 0) drawn, drawn_from(drawn.turns) source, mine m
+     WHERE source.level > m.clearance OR source.is_gone
+), named AS MATERIALIZED (
+    SELECT DISTINCT one #>> '{}' AS handle
+      FROM noted n
+     CROSS JOIN LATERAL (
+           SELECT jsonb_path_query(n.state, '$.current_understanding.entities[*].id')
+            UNION ALL SELECT jsonb_path_query(n.state, '$.current_understanding.dependencies[*].*')
+            UNION ALL SELECT jsonb_path_query(n.state, '$.items[*].related_entity_ids[*]')
+            UNION ALL SELECT jsonb_path_query(n.state, '$.items[*].promoted')) found (one)
+), seen AS (
+    SELECT n.handle
+      FROM mine m, named n
+      JOIN entity_types t ON t.key = split_part(n.handle, '/', 1)
+      JOIN entities e ON e.type_id = t.id AND e.key = substr(n.handle, strpos(n.handle, '/') + 1)
+     WHERE e.deleted_at IS NULL AND e.classification <= m.clearance
+     UNION
+    SELECT n.handle
+      FROM mine m, named n
+      JOIN documents d ON d.key = substr(n.handle, strpos(n.handle, '/') + 1)
+     WHERE n.handle LIKE 'document/%%' AND d.deleted_at IS NULL AND d.classification <= m.clearance
+)
+SELECT (SELECT jsonb_agg(to_jsonb(w) ORDER BY w.score DESC, w.id) FROM worth w) AS facts,
+       m.is_private AND EXISTS (SELECT FROM episodes e
+                                 WHERE e.user_id = m.user_id AND e.binding_id = m.binding_id) AS has_episodes,
+       (SELECT state FROM noted) AS state, (SELECT version FROM noted) AS version,
+       (SELECT jsonb_agg(id) FROM rests WHERE turn_id IN (SELECT turn_id FROM closed)) AS closed,
+       (SELECT jsonb_agg(handle) FROM seen) AS seen
+  FROM mine m;
+
+-- name: recalled_episodes
+-- What came of earlier conversations of a session's user with its binding, what is nearest to a question first; nothing
+-- in a session that others may read. What of this very session is told word for word (turns from `since` on; all of it
+-- for 0) is not among them, nor one of turns whose replies were drawn from what is deleted or above the clearance by now.
+-- A score is between 0 and 1.
+WITH mine AS MATERIALIZED (
+    SELECT s.id, s.user_id, s.binding_id
+      FROM sessions s
+     WHERE s.id = %(session_id)s AND s.visibility = 'private'
+), lexemes AS MATERIALIZED (
+    SELECT lexeme, ('''' || replace(replace(lexeme, '\', '\\'), '''', '''''') || '''')::tsquery AS query
+      FROM unnest(to_tsvector('english', %(query)s))
+     ORDER BY length(lexeme) DESC, lexeme
+     LIMIT %(longest)s
+), asked AS MATERIALIZED (
+    SELECT word_bits(to_tsvector('english', %(query)s)) AS words, binary_quantize(%(vector)s::vector) AS signs
+), own AS MATERIALIZED (
+    SELECT e.id, e.text, e.messages, e.until_at, e.recalled, e.used, r.id AS row_id, r.classification, r.lexemes
+      FROM mine m
+      JOIN episodes e ON e.user_id = m.user_id AND e.binding_id = m.binding_id
+      JOIN context_rows r ON r.id = e.row_id
+     CROSS JOIN asked
+     WHERE r.classification <= %(clearance)s
+       AND (e.session_id <> m.id
+            OR EXISTS (SELECT FROM messages x JOIN turns t ON t.id = x.turn_id
+                        WHERE x.id = ANY(e.messages) AND t.number < %(since)s))
+     ORDER BY CASE WHEN r.vector_space = %(space)s THEN r.vector_bits <~> asked.signs ELSE %(unknown)s END
+              - %(word)s * COALESCE(bit_count(r.word_bits & asked.words), 0), e.until_at DESC, e.id
+     LIMIT %(pool)s
+), compared AS (
+    SELECT o.*, GREATEST(0, 1 - (v.vector <=> %(vector)s::vector)) AS likeness,
+           (SELECT count(*) FROM lexemes l WHERE o.lexemes @@ l.query)::float8 AS words
+      FROM own o
+      LEFT JOIN embeddings v ON v.row_id = o.row_id AND v.model = %(space)s
+), scored AS MATERIALIZED (
+    SELECT id, text, messages, until_at, row_id, classification, likeness, words,
+           CASE WHEN likeness IS NULL THEN words / (words + %(telling)s)
+                ELSE %(meaning)s * likeness + (1 - %(meaning)s) * words / (words + %(telling)s) END
+           * (%(plain)s + %(by_age)s * exp(-GREATEST(0, extract(epoch FROM %(now)s - until_at)) / %(fades)s)
+              + %(by_use)s * (used + 1.0) / (recalled + 2.0)) AS score
+      FROM compared
+     WHERE words > 0 OR likeness >= %(least)s
+     ORDER BY score DESC, id
+     LIMIT 3 * %(most)s
+), closed AS MATERIALIZED (
+    SELECT DISTINCT source.turn_id
+      FROM (SELECT array_agg(DISTINCT x.turn_id) AS turns
+              FROM scored s JOIN messages x ON x.id = ANY(s.messages)
+            HAVING count(*) > 0) told, drawn_from(told.turns) source
+     WHERE source.level > %(clearance)s OR source.is_gone
+)
+SELECT id, text, until_at, row_id, classification, score::float8 AS score
+  FROM scored s
+ WHERE NOT EXISTS (SELECT FROM messages x WHERE x.id = ANY(s.messages) AND x.turn_id IN (SELECT turn_id FROM closed))
+ ORDER BY score DESC, id
+ LIMIT %(most)s;
+
+-- name: note_recalled
+-- Which facts and episodes stood in a turn's prompts, and which of them its reply used; each is counted once. One that
+-- was forgotten meanwhile is not noted, and nobody waits for one that another turn is counting.
+WITH told AS (
+    SELECT place, fact_id, episode_id, score, used
+      FROM unnest(%(places)s::int[], %(facts)s::uuid[], %(episodes)s::uuid[], %(scores)s::float8[], %(used)s::boolean[])
+           AS t (place, fact_id, episode_id, score, used)
+), noted AS (
+    INSERT INTO recalls (tenant_id, turn_id, place, fact_id, episode_id, score, used, at)
+    SELECT current_tenant(), %(turn_id)s, t.place, t.fact_id, t.episode_id, t.score, t.used, %(now)s
+      FROM told t
+     WHERE EXISTS (SELECT FROM facts f WHERE f.id = t.fact_id FOR KEY SHARE)
+        OR EXISTS (SELECT FROM episodes e WHERE e.id = t.episode_id FOR KEY SHARE)
+    ON CONFLICT (tenant_id, turn_id, place) DO NOTHING
+    RETURNING fact_id, episode_id, used
+), facts_free AS (
+    SELECT f.id, n.used FROM noted n JOIN facts f ON f.id = n.fact_id ORDER BY f.id FOR NO KEY UPDATE OF f SKIP LOCKED
+), episodes_free AS (
+    SELECT e.id, n.used FROM noted n JOIN episodes e ON e.id = n.episode_id ORDER BY e.id
+       FOR NO KEY UPDATE OF e SKIP LOCKED
+), episodes_counted AS (
+    UPDATE episodes e
+       SET recalled = e.recalled + 1, used = e.used + c.used::int,
+           last_used_at = CASE WHEN c.used THEN %(now)s ELSE e.last_used_at END
+      FROM episodes_free c
+     WHERE e.id = c.id
+)
+UPDATE facts f
+   SET recalled = f.recalled + 1, used = f.used + c.used::int,
+       last_used_at = CASE WHEN c.used THEN %(now)s ELSE f.last_used_at END
+  FROM facts_free c
+ WHERE f.id = c.id;
