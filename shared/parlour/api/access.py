@@ -17,7 +17,8 @@ from parlour.knowledge.index import pending
 from parlour.knowledge.index.embed import Embedder
 from parlour.principal import Principal
 from parlour.tenancy import people, roles
-from parlour.tenancy.sign_in import Credentials, SignedIn
+from parlour.tenancy.people import Session
+from parlour.tenancy.sign_in import Credentials, SignedIn, Visitor
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +54,21 @@ class Caller:
         if visitor and visitor.session_id not in {None, session_id}:
             raise NotFound("this token was issued for another session; open one with POST /v1/sessions")
 
-    def check_session(self, tx: Transaction, session_id: UUID) -> None:
-        """Whether the caller may read that session: its own visitor, or a viewer of the tenant; else NotFound."""
+    def check_session(self, tx: Transaction, session_id: UUID) -> Session:
+        """The session, if the caller may read it: its own visitor with a token of its binding, or those of the tenant
+        to whom it is open; else NotFound."""
         self.check_token(session_id)
-        people.session_of(self.principal, tx, session_id)
+        found = people.session_of(self.principal, tx, session_id)
+        if self.signed_in.visitor and self.signed_in.visitor.binding_id != found.binding_id:
+            raise NotFound("this token was issued for another agent; open a session with that one")
+        return found
+
+    def visitor(self) -> Visitor:
+        """A visitor with a token that is good for all of their sessions with a binding; Forbidden for anybody else."""
+        visitor = self.signed_in.visitor
+        if visitor is None or visitor.session_id is not None:
+            raise Forbidden("this needs the visitor_token that a session was opened with, not the session's own")
+        return visitor
 
 
 def embed_soon(services: Services, tenant_id: UUID) -> None:

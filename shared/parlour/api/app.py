@@ -15,11 +15,13 @@ from parlour.api.routes import (
     links,
     operations,
     people,
+    phone,
     prompts,
     pulse,
     reembedding,
     search,
     sessions,
+    threads,
     tool_results,
     turns,
 )
@@ -42,6 +44,8 @@ def create_app(services: Services) -> FastAPI:
     app.add_middleware(Edge, uploads=" ".join(origins))
     for topic in (
         sessions,
+        threads,
+        phone,
         links,  # before entities: `{id}/links` is no type and key
         pulse,
         entities,

@@ -62,12 +62,14 @@ class OpenSession(Asked):
     """Whom to talk to: the host that a binding's web channel names, or a binding (slug or id) of a tenant.
 
     entity: the record that the conversation is to be about, by handle or id.
+    resume: go on with the visitor's latest conversation about that, or about nothing, if they have one.
     """
 
     host: Host | None = None
     binding: Slug | None = None
     tenant: Slug | None = None
     entity: RecordName | None = None
+    resume: bool = False
 
     @model_validator(mode="after")
     def _one_way(self) -> Self:
@@ -207,31 +209,6 @@ class RecordNamed(Told):
 
     handle: str
     name: str
-
-
-class SessionOpened(Told):
-    """A session and the token that every further call about it must carry as a bearer."""
-
-    session_id: UUID
-    token: str
-    expires_at: datetime
-    binding: Greeter
-    entity: RecordNamed | None = None
-
-
-class SessionShown(Told):
-    """A session; `entity` is the record that it is about, if the reader may see it.
-
-    visibility  who else of the tenant reads it besides its user and the viewers: private, role_gated (editors), shared.
-    """
-
-    id: UUID
-    channel: str
-    title: str
-    visibility: str
-    created_at: datetime
-    last_active_at: datetime
-    entity: RecordNamed | None = None
 
 
 class Taken(Told):

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Annotated
 from uuid import UUID
@@ -18,11 +19,10 @@ from parlour.api.schemas import (
     NewMessage,
     OpenSession,
     RecordNamed,
-    SessionOpened,
-    SessionShown,
     Taken,
 )
 from parlour.api.services import Services
+from parlour.api.session_shapes import SessionOpened, SessionShown
 from parlour.api.stream import Event, Tail
 from parlour.infra.errors import Forbidden, NotFound
 from parlour.infra.jsonable import JsonObject
@@ -32,6 +32,7 @@ from parlour.knowledge.records.entities import Entity, read, read_many
 from parlour.principal import Principal
 from parlour.tenancy import bindings, people, routes, tenants
 from parlour.tenancy.bindings import Binding
+from parlour.tenancy.sessions import listed
 from parlour.tenancy.sign_in import SignedIn, Visitor
 from parlour.turns import attaching, receive
 from parlour.turns import events as turn_events
@@ -49,7 +50,7 @@ Most = Annotated[int, Query(ge=1, le=200)]
 
 @router.post("", status_code=201)
 def open_session(wanted: OpenSession, services: AnyServices, given: GivenCredentials) -> SessionOpened:
-    """Begin a conversation. With a visitor's token it is one more of the same visitor's, else a new visitor's."""
+    """Begin a conversation, or go on with the latest: with a visitor's token the same visitor's, else a new one's."""
     now = services.clock()
     with services.connections.rent() as database:
         known = services.sign_in.authenticate(given, database, now) if given.authorization else None
@@ -58,26 +59,26 @@ def open_session(wanted: OpenSession, services: AnyServices, given: GivenCredent
             binding = _open_binding(tx, named)
             visitor = _visitor(known, tenant_id)
             about = _about(tx, tenant_id, visitor, binding, wanted.entity) if wanted.entity else None
-            user_id, session_id = _begun(services, tx, visitor, binding.id, about, now)
-    token = services.sign_in.issue(Visitor(tenant_id, user_id, binding.id, session_id), now)
+            latest = _latest(tx, known, visitor, binding.id, about) if wanted.resume else None
+            user_id, session_id = latest or _begun(services, tx, visitor, binding.id, about, now)
+    whom = Visitor(tenant_id, user_id, binding.id, session_id)
+    token = services.sign_in.issue(whom, now)
+    for_all = replace(whom, session_id=None)
+    whole = services.sign_in.issue(for_all, now) if _is_whole(known, visitor, binding.id) else None
     greeter = Greeter(slug=binding.slug, name=binding.display_name, greeting=binding.greeting)
     return SessionOpened(
-        session_id=session_id, token=token.text, expires_at=token.expires_at, binding=greeter,
-        entity=_named(about) if about else None,
+        session_id=session_id, token=token.text, visitor_token=whole and whole.text, expires_at=token.expires_at,
+        binding=greeter, entity=_named(about) if about else None, resumed=latest is not None,
     )  # fmt: skip
 
 
 @router.get("/{session_id}")
 def read_session(session_id: UUID, caller: AnyCaller) -> SessionShown:
     """One session, and the record that it is about."""
-    caller.check_token(session_id)
     with caller.transaction() as tx:
-        found = people.session_of(caller.principal, tx, session_id)
+        found = caller.check_session(tx, session_id)
         about = read_many(caller.principal, tx, [found.entity_id]) if found.entity_id else []
-    return SessionShown(
-        id=found.id, channel=found.channel, title=found.title, visibility=found.visibility,
-        created_at=found.created_at, last_active_at=found.last_active_at, entity=_named(about[0]) if about else None,
-    )  # fmt: skip
+    return SessionShown.of(caller.principal, found, about[0] if about else None)
 
 
 @router.post("/{session_id}/attachments", status_code=201)
@@ -117,6 +118,9 @@ def _check_own(caller: Caller, session_id: UUID) -> None:
     if caller.principal.kind != "user":
         raise Forbidden("only the visitor whom a session belongs to may write in it")
     caller.check_token(session_id)
+    if caller.signed_in.visitor and caller.signed_in.visitor.session_id is None:
+        with caller.transaction() as tx:
+            caller.check_session(tx, session_id)
 
 
 @router.get("/{session_id}/messages")
@@ -193,6 +197,23 @@ def _visitor(known: SignedIn | None, tenant_id: UUID) -> Principal | None:
     if known is None or known.principal.kind != "user" or known.principal.tenant_id != tenant_id:
         return None
     return known.principal
+
+
+def _is_whole(known: SignedIn | None, visitor: Principal | None, binding_id: UUID) -> bool:
+    """Whether whoever asks may have a token for all of the visitor's sessions with the binding: it is a new visitor's,
+    or they showed one already."""
+    held = known.visitor if known and visitor else None
+    return held is None or (held.session_id is None and held.binding_id == binding_id)
+
+
+def _latest(
+    tx: Transaction, known: SignedIn | None, visitor: Principal | None, binding_id: UUID, about: Entity | None
+) -> tuple[UUID, UUID] | None:
+    """The visitor and their latest session about that, where their token is good for all of them."""
+    if visitor is None or visitor.id is None or not _is_whole(known, visitor, binding_id):
+        return None
+    found = listed.latest(visitor, tx, binding_id, about.id if about else None)
+    return (visitor.id, found) if found else None
 
 
 def _about(tx: Transaction, tenant_id: UUID, visitor: Principal | None, binding: Binding, ref: str) -> Entity:
