@@ -11,9 +11,10 @@ from bench.talks import Call, Malformed, Script, Turn
 from parlour.context import budget, heartbeat, marks, stubs
 from parlour.context.assemble import Begun, begin
 from parlour.context.calls import Round
-from parlour.context.history import Lead, Message, PastTurn
+from parlour.context.lead import Lead
 from parlour.context.marks import Pace
 from parlour.context.materials import Materials, Moment
+from parlour.context.past import Message, PastTurn
 from parlour.context.render import Prompt, render
 from parlour.context.segment import Block, Item, Layer, Lot, Segment, Source
 from parlour.context.standing import Standing

@@ -121,9 +121,9 @@ def begin(materials: Materials, standing: Standing, profile: Profile, moment: Mo
         try:
             filled = fill.fill(materials, standing, profile, moment, plan)
         except PromptOverflow:
-            if plan.lead.pasted is None:
+            if not plan.gives_way:
                 raise
-            plan = plan.without_pasted()
+            plan = plan.shorter()
             continue
         if filled.next_plan is None:
             return _begun(materials, standing, moment, filled)

@@ -3,12 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from parlour.context import briefing, history, opening, pins, tail
+from parlour.context import briefing, history, lead, opening, pins, tail
 from parlour.context.budget import Profile, Purse, after_required, in_proportion
 from parlour.context.choose import Chosen, because_covered, best, covered, distinct, seen, worth
-from parlour.context.history import Lead, Message, PastTurn, Told
+from parlour.context.history import Told
+from parlour.context.lead import LEAD_TOKENS, Lead, StandIn
 from parlour.context.ledger import Entry, Reason
 from parlour.context.materials import Materials, Moment
+from parlour.context.past import Message, PastTurn
 from parlour.context.pins import Cause, Now, Pinned
 from parlour.context.segment import Block, Item, Layer, Lot, Segment, Source, foreign
 from parlour.context.standing import Standing
@@ -19,6 +21,9 @@ from parlour.infra.jsonable import canonical
 _RANKED = (Lot.RECALL, Lot.OTHER_SESSIONS, Lot.EPISODES)
 """Lots whose scores say how much they are to the point."""
 
+_LEADS = 5
+"""What leads the history takes a fifth of a budget at most: 1,500 tokens of 7,700."""
+
 _IN_TAIL = (*_RANKED, Lot.FACTS, Lot.DELTAS, Lot.STATE)
 _TAIL_LAYERS = (Layer.RECALL, Layer.MEMORY, Layer.DELTAS, Layer.STATE)
 
@@ -28,19 +33,28 @@ class Plan:
     """What one attempt at a turn's budget takes as given.
 
     lead   what stands for the turns that history does not tell.
-    cut    turns that were cut in an attempt before this one.
+    cut    turns that were cut in an attempt before this one, and `out` what their lead had no room for.
     tight  the briefing holds itself to its floor, so that the history need not be cut for its sake.
-    lost   a long text that the talk was about: there is no room for it any more.
+    lost   what led the history and has no room any more: a long text that the talk was about, then the summary.
     """
 
     lead: Lead
     cut: tuple[PastTurn, ...] = ()
+    out: tuple[Entry, ...] = ()
     tight: bool = False
-    lost: Item | None = None
+    lost: tuple[Item, ...] = ()
 
-    def without_pasted(self) -> "Plan":
-        """The plan without the long text that the talk is about: there is no room for it."""
-        return replace(self, lead=replace(self.lead, pasted=None), lost=self.lead.pasted)
+    @property
+    def gives_way(self) -> bool:
+        """Whether the lead can be told shorter."""
+        return self.lead.pasted is not None or lead.summarised(self.lead) is not None
+
+    def shorter(self) -> "Plan":
+        """The plan without the long text that the talk is about, or where there is none without the summary."""
+        if self.lead.pasted is not None:
+            return replace(self, lead=replace(self.lead, pasted=None), lost=(*self.lost, self.lead.pasted))
+        gone = lead.items(replace(self.lead, recap=()))
+        return replace(self, lead=lead.bare(self.lead), lost=(*self.lost, *gone))
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +156,7 @@ def fill(materials: Materials, standing: Standing, profile: Profile, moment: Mom
     segments = (*fixed, pinned.segment, *history.segments(meter, told), *_tail(filling), message)
     kept = calls + filling.purse.left + opening.repeated(meter, materials)
     entries = (*filling.entries, *_told(meter, standing.lead, plan, told))
-    return Filled(segments, entries, kept, told.lead, pinned, causes, _next(filling, plan, told, causes))
+    return Filled(segments, entries, kept, told.lead, pinned, causes, _next(filling, materials, plan, told, causes))
 
 
 def _required(
@@ -151,7 +165,7 @@ def _required(
     """The tokens of everything that is in whatever happens, but the briefing."""
     notes = sum(history.refused(meter, one).tokens for one in materials.attachments)
     tokens = {segment.layer: segment.tokens for segment in fixed}
-    tokens[Layer.SUMMARY] = history.lead_size(meter, plan.lead)
+    tokens[Layer.SUMMARY] = lead.size(meter, plan.lead)
     tokens[Layer.MESSAGE] = sum(block.tokens for block in said) + notes
     tokens[Layer.REMINDER] += opening.repeated(meter, materials)
     return tokens
@@ -251,7 +265,8 @@ def _spend(filling: _Filling, materials: Materials, plan: Plan) -> tuple[Told, i
         elif lot is Lot.HISTORY:
             room = filling.purse.offer(Layer.HISTORY, cap)
             left = history.MOST_PICTURED - history.pictured((), *filling.shown)
-            told = history.tell(filling.meter, plan.lead, materials.past, room, materials.words, left)
+            given = _stand_in(filling, materials, plan)
+            told = history.tell(filling.meter, plan.lead, materials.past, room, materials.words, left, given)
             filling.purse.take(Layer.HISTORY, told.tokens)
         elif lot in _IN_TAIL:
             filling.pick(lot, cap)
@@ -259,6 +274,15 @@ def _spend(filling: _Filling, materials: Materials, plan: Plan) -> tuple[Told, i
     for lot in (Lot.RECALL, Lot.OTHER_SESSIONS):
         filling.refill(lot)
     return told, calls
+
+
+def _stand_in(filling: _Filling, materials: Materials, plan: Plan) -> StandIn:
+    """What may stand for turns that are cut. A small budget is no place for a long summary."""
+    profile = filling.profile
+    if any(one.lot is Lot.SUMMARY for one in plan.lost):
+        return history.NO_STAND_IN
+    most = min(profile.share(Layer.SUMMARY).cap, profile.total // _LEADS, LEAD_TOKENS)
+    return StandIn(materials.summary, materials.awaited, most)
 
 
 def _tail(filling: _Filling) -> list[Segment]:
@@ -276,14 +300,11 @@ def _told(meter: Meter, before: Lead, plan: Plan, told: Told) -> list[Entry]:
     """Entries for the history: what is verbatim, what a cut took, and what leads it now or did `before`."""
     kept = [Entry(one, meter.count(one.text)) for turn in told.turns for one in _items(turn)]
     cut = [Entry(one, meter.count(one.text), "cut") for turn in plan.cut for one in _items(turn)]
-    recap = [
-        Item(Lot.SUMMARY, line, Source("sessions", "recap", number)) for number, line in enumerate(told.lead.recap)
-    ]
-    lead = [Entry(one, meter.count(one.text)) for one in (*recap, *([told.lead.pasted] if told.lead.pasted else []))]
-    lost = [Entry(plan.lost, meter.count(plan.lost.text), "over_budget")] if plan.lost else []
-    if before.pasted and before.pasted not in {told.lead.pasted, plan.lost}:
+    led = [Entry(one, meter.count(one.text)) for one in lead.items(told.lead)]
+    lost = [Entry(one, meter.count(one.text), "over_budget") for one in plan.lost]
+    if before.pasted and before.pasted not in {told.lead.pasted, *plan.lost}:
         lost.append(Entry(before.pasted, meter.count(before.pasted.text), "cut"))
-    return [*cut, *lead, *lost, *kept]
+    return [*cut, *led, *plan.out, *lost, *kept]
 
 
 def _items(turn: PastTurn) -> list[Item]:
@@ -298,18 +319,21 @@ def _items(turn: PastTurn) -> list[Item]:
     ]
 
 
-def _next(filling: _Filling, plan: Plan, told: Told, causes: Sequence[Cause]) -> Plan | None:
+def _next(
+    filling: _Filling, materials: Materials, plan: Plan, told: Told, causes: Sequence[Cause]
+) -> Plan | None:  # fmt: skip
     """Another attempt where history was cut: first with a smaller briefing, if room was all that it lacked and the
     briefing is rendered anew in any case. One that the cache has is worth more than the words of a few turns."""
     if not told.cut:
         return None
     all_told = (*told.cut, *told.turns)
-    is_short = sum(turn.messages for turn in all_told) <= history.MOST_MESSAGES
-    fits = history.size(filling.meter, all_told) <= filling.profile.share(Layer.HISTORY).cap
+    cap = filling.profile.share(Layer.HISTORY).cap
+    is_short = not history.is_long(filling.meter, all_told, cap, _stand_in(filling, materials, plan))
+    fits = history.size(filling.meter, all_told) <= cap
     fits = fits and history.pictured(all_told, *filling.shown) <= history.MOST_PICTURED
     if is_short and fits and causes and not plan.tight:
         return replace(plan, tight=True)
-    return replace(plan, lead=told.lead, cut=(*plan.cut, *told.cut), tight=False)
+    return replace(plan, lead=told.lead, cut=(*plan.cut, *told.cut), out=told.out, tight=False)
 
 
 def _clean(item: Item) -> Item:

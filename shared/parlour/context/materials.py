@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from parlour.context.history import Message, PastTurn
+from parlour.context.lead import Summary
+from parlour.context.past import Message, PastTurn
 from parlour.context.segment import Item
 from parlour.infra.jsonable import JsonObject
 
@@ -20,6 +21,8 @@ class Materials:
     about        how the record is called that the conversation is about, "" for none.
     briefing     candidates for layer 2, in case it is rendered anew.
     past         turns since the session's history was cut last, oldest first.
+    summary      the newest of what was said before; it is told from the next cut on.
+    awaited      a newer one is under way.
     tail         candidates for layers 5 to 8; changes are those since the pinned briefing was rendered.
     heartbeat    layer 9 as text.
     reminders    what the pack wants the model reminded of.
@@ -37,6 +40,8 @@ class Materials:
     about: str = ""
     briefing: Sequence[Item] = ()
     past: Sequence[PastTurn] = ()
+    summary: Summary | None = None
+    awaited: bool = False
     tail: Sequence[Item] = ()
     reminders: Sequence[str] = ()
     attachments: Sequence[Item] = ()

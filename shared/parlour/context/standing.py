@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from parlour.context.cache import Print
-from parlour.context.history import Lead
+from parlour.context.lead import Lead
 from parlour.context.marks import Pace
 from parlour.context.pins import Pinned
 

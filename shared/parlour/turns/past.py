@@ -3,14 +3,15 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from parlour.context.history import WITHDRAWN, Message, PastTurn
+from parlour.context.lead import Kept, Summary
+from parlour.context.past import WITHDRAWN, Message, PastTurn
 from parlour.context.segment import Source
 from parlour.infra.jsonable import Json, JsonObject
 from parlour.turns import attached, polite
 from parlour.turns.records import Earlier
 
-MOST_TURNS = 24
-"""Turns that are read at most: a history of more than 20 messages is cut, whatever they hold."""
+MOST_TURNS = 34
+"""Turns that are read at most: a history of more than 30 messages is cut, whatever they hold."""
 
 
 def past_turns(rows: Sequence[JsonObject], clearance: int) -> list[PastTurn]:
@@ -21,6 +22,19 @@ def past_turns(rows: Sequence[JsonObject], clearance: int) -> list[PastTurn]:
     user wrote stays. A search whose sources are partly `dead`, closed or written anew, does not say what it found.
     """
     return [_turn(row, clearance) for row in rows]
+
+
+def summary_of(row: JsonObject) -> Summary:
+    """A summary from its row, with what is told word for word beside it; names come last, there are so many."""
+    lines = sorted(_objects(row["kept"]), key=lambda one: one["kind"] == "name")
+    return Summary(
+        int(str(row["version"])), int(str(row["until"])), str(row["text"]), tuple(_line(one) for one in lines)
+    )
+
+
+def _line(row: JsonObject) -> Kept:
+    source = Source("messages", str(row["message_id"]))
+    return Kept(str(row["text"]), int(str(row["turn"])), source, bool(row["ours"]))
 
 
 def _turn(row: JsonObject, clearance: int) -> PastTurn:

@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from parlour.context.history import WITHDRAWN
+from parlour.context.past import WITHDRAWN
 from parlour.infra.jsonable import canonical
 from parlour.principal import Principal
 from parlour.turns.attaching import Named

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from parlour.context.history import WITHDRAWN
+from parlour.context.past import WITHDRAWN
 from parlour.infra.jsonable import JsonObject, canonical
 from parlour.models.request import ModelRequest
 from parlour.turns.prompts.explain import explain

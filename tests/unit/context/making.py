@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from parlour.context.calls import Round
-from parlour.context.history import Message, PastTurn
 from parlour.context.materials import Materials, Moment
+from parlour.context.past import Message, PastTurn
 from parlour.context.segment import Item, Lot, Source
 from parlour.infra.jsonable import Json, JsonObject
 from tests.conftest import NOW

@@ -4,8 +4,9 @@ import itertools
 import json
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
-from parlour.context import history, ledger, marks, reminder
+from parlour.context import history, lead, ledger, marks, reminder
 from parlour.context.assemble import Assembled, Begun, begin
 from parlour.context.ledger import Entry
 from parlour.context.render import Prompt, in_order
@@ -13,13 +14,14 @@ from parlour.context.segment import IMAGE_TOKENS, Item, Layer, Lot, foreign
 from parlour.context.tokens import MESSAGE_OVERHEAD, Meter
 from parlour.infra.jsonable import Json, JsonObject, canonical
 from tests.unit.context import wording
+from tests.unit.context.lead_promises import LEAD_PROMISES
 from tests.unit.context.talk import Played, replied
 
 _BRIEFED = 400
 """Tokens that Pulse and record are whole up to."""
 
-_MOST, _KEPT = 20, 10
-"""Messages that a history grows to, and that a cut leaves."""
+_MOST, _WAITING, _KEPT = 20, 30, 10
+"""Messages that a history grows to, and while its summary is awaited; and those that a cut leaves."""
 
 _PAYS_FROM = 0.25 / 1.15
 """How likely a further step must be at least for a mark after the tail: writing costs a quarter more."""
@@ -56,8 +58,8 @@ def required_is_whole(played: Played, assembled: Assembled) -> None:
     assert foreign(materials.heartbeat) in opening, "layer heartbeat"
     for line in reminder.opening(materials.turn, materials.reminders):
         assert line in opening, "layer reminder"
-    for line in assembled.standing.lead.recap:
-        assert line in opening, "layer summary"
+    for line in lead.items(assembled.standing.lead):
+        assert foreign(line.text) in opening, "layer summary"
     if assembled.ledger.cause is not None:
         _record_is_whole(played, assembled)
 
@@ -205,10 +207,10 @@ def what_was_closed_is_not_told(played: Played, assembled: Assembled) -> None:
 def history_is_cut_to_ten(played: Played, assembled: Assembled) -> None:
     """A cut leaves at most ten messages, or the newest turn alone; the newest wherever it fits what is promised."""
     assert played.begun is not None
-    lead = played.begun.standing.lead
-    if lead.since == played.standing.lead.since:
+    led = played.begun.standing.lead
+    if led.since == played.standing.lead.since:
         return
-    kept = [one for one in played.materials.past if one.number >= lead.since]
+    kept = [one for one in played.materials.past if one.number >= led.since]
     said = sum(turn.messages for turn in kept)
     assert said <= _KEPT or len(kept) == 1, f"layer history: {said} messages after a cut"
     newest = history.size(Meter(played.standing.factors), played.materials.past[-1:])
@@ -221,7 +223,8 @@ def history_grows_to_twenty(played: Played, assembled: Assembled) -> None:
     cut_off = [one for one in played.materials.past if one.number < played.begun.standing.lead.since]
     all_of_it = [one for one in played.materials.past if one.number >= played.standing.lead.since]
     if not cut_off:
-        assert sum(one.messages for one in all_of_it) <= _MOST or len(all_of_it) == 1
+        most = _WAITING if played.materials.awaited else _MOST
+        assert sum(one.messages for one in all_of_it) <= most or len(all_of_it) == 1
         return
     size = history.size(Meter(played.standing.factors), all_of_it)
     is_long = sum(turn.messages for turn in all_of_it) > _MOST
@@ -235,6 +238,7 @@ PROMISES = (
     the_tail_is_no_part_of_history, the_reminder_is_last, it_can_be_built_again, nothing_is_both_in_and_out,
     every_candidate_is_accounted_for_once,
     every_drop_has_a_reason, marks_are_few_and_pay, roles_alternate, history_is_cut_to_ten, history_grows_to_twenty,
+    *LEAD_PROMISES,
 )  # fmt: skip
 
 
@@ -289,14 +293,14 @@ def _item_key(item: Item) -> tuple[str, str, str, int]:
 
 def _given(played: Played, begun: Begun, assembled: Assembled) -> list[tuple[str, str, str, int]]:
     """The keys of everything that went in."""
-    materials, lead = played.materials, begun.standing.lead
+    materials, led = played.materials, begun.standing.lead
     pinned = begun.standing.pinned
     is_anew = pinned is not None and pinned.at == played.moment.at
     briefing = materials.briefing if is_anew else [one.item for one in pinned.held] if pinned else []
     items = [*materials.tiers, *materials.tail, *materials.attachments, *briefing]
     past = [one for one in materials.past if one.number >= played.standing.lead.since]
     said = [one for turn in past for one in (*turn.asked, *turn.replied)]
-    pasted = {one for one in (played.standing.lead.pasted, lead.pasted, _lost(played, assembled)) if one}
+    pasted = {one for one in (played.standing.lead.pasted, led.pasted, _lost(played, assembled)) if one}
     return [
         *(_item_key(one) for one in items),
         *(("history", one.source.table, one.source.id, one.source.version) for one in said),
@@ -307,10 +311,23 @@ def _given(played: Played, begun: Begun, assembled: Assembled) -> list[tuple[str
         *([("floating", "agents", "", 0)] if materials.floating else []),
         ("heartbeat", "turns", str(materials.turn), 0),
         *(("reminder", "agents", "", 0) for _ in reminder.opening(materials.turn, materials.reminders)),
-        *(("summary", "sessions", "recap", place) for place in range(len(lead.recap))),
+        *(_item_key(one) for one in lead.items(replace(led, pasted=None))),
+        *(_item_key(one) for one in _left_out(played, assembled)),
         *(_item_key(one) for one in pasted),
         *(("calls", "tool_calls", call, 0) for one in played.rounds for call, _ in one.results),
     ]
+
+
+def _left_out(played: Played, assembled: Assembled) -> list[Item]:
+    """What of the newest summary a new lead had no room for, or one that stays has none for any more: each a line or a
+    summary that there was."""
+    out = [one.item for one in assembled.ledger.entries if one.item.lot is Lot.SUMMARY and one.reason]
+    before, newest = played.standing.lead.summary, played.materials.summary
+    known = [one for one in (before, newest) if one]
+    texts_known = {foreign(one.text) for summary in known for one in summary.kept}
+    for one in out:
+        assert one.text in texts_known or one.source.table == "summaries", "a line that no summary has"
+    return out
 
 
 def _lost(played: Played, assembled: Assembled) -> Item | None:

@@ -5,18 +5,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from parlour.context import budget, history, stubs
+from parlour.context import budget, stubs
 from parlour.context.assemble import Assembled, Begun, begin
 from parlour.context.budget import Profile
 from parlour.context.calls import Round
-from parlour.context.history import Message, PastTurn
 from parlour.context.materials import Materials, Moment
+from parlour.context.past import WITHDRAWN, Message, PastTurn
 from parlour.context.segment import Item, Lot, Source
 from parlour.context.standing import Standing
 from parlour.infra.errors import PromptOverflow
 from parlour.infra.jsonable import JsonObject
 from tests.conftest import NOW
 from tests.unit.context import wording
+from tests.unit.context.summing import Summariser
 
 SONNET, HAIKU = "anthropic/claude-sonnet-4-5", "anthropic/claude-haiku-4-5"
 
@@ -55,6 +56,7 @@ class Talk:
     floating: bool = False
     tools: int = 2
     config_words: int = 260
+    summaries: str = "never"
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,7 @@ class World:
     past: list[PastTurn] = field(default_factory=list)
     ids: int = 0
     closed: frozenset[int] = frozenset()
+    summed: Summariser = field(default_factory=lambda: Summariser("never"))
 
     def source(self, table: str) -> Source:
         self.ids += 1
@@ -104,7 +107,7 @@ class World:
 
 def play(talk: Talk) -> Iterator[Played]:
     """Every prompt of the session, in order."""
-    world, standing, before = World(talk), Standing(), None
+    world, standing, before = World(talk, summed=Summariser(talk.summaries)), Standing(), None
     for number, turn in enumerate(talk.turns, start=1):
         draw = random.Random(turn.seed)
         moment = _happens(world, turn.move, draw)
@@ -129,11 +132,11 @@ def _closed(world: World, standing: Standing, number: int) -> Standing:
     world.closed |= frozenset(range(1, number - 1))
     world.past = [
         replace(
-            one, replied=tuple(replace(said, text=history.WITHDRAWN) for said in one.replied), withdrawn=(one.id,)
+            one, replied=tuple(replace(said, text=WITHDRAWN) for said in one.replied), withdrawn=(one.id,)
         ) if one.number in world.closed else one
         for one in world.past
     ]  # fmt: skip
-    return replace(standing, lead=history.without(standing.lead, world.closed))
+    return replace(standing, lead=world.summed.close(world.closed, standing.lead))
 
 
 def _turn(played: Played, world: World, move: str, draw: random.Random) -> Iterator[Played]:
@@ -180,6 +183,7 @@ def _over(world: World, played: Played) -> Standing:
         )
     )  # fmt: skip
     world.past = [one for one in world.past if one.number >= standing.lead.since]
+    world.summed.after_turn(world.past, played.number, random.Random(played.number))
     return standing
 
 
@@ -239,18 +243,16 @@ def _happens(world: World, move: str, draw: random.Random) -> Moment:
 def _near(world: World, draw: random.Random) -> list[Item]:
     lots = (Lot.NEAREST, Lot.NEAREST, Lot.DISTILLATIONS, Lot.PROJECT_FILES, Lot.LINKED, Lot.SINCE_PULSE)
     rows = [
-        _item(
-            world,
-            draw.choice(lots),
-            draw,
-            wording.prose(draw, draw.choice((8, 40, 160))),
-            level=draw.choice((0, 0, 1, 2, 3)),
-        )
+        _item(world, draw.choice(lots), draw, _said(draw, 8, 40, 160), level=draw.choice((0, 0, 1, 2, 3)))
         for _ in range(draw.randrange(8))
     ]
     again = [replace(one, source=world.source("context_rows"), score=one.score / 2) for one in rows[:1]]
     covered = [_item(world, Lot.NEAREST, draw, wording.from_pulse(draw, 30), level=0) for _ in range(2)]
     return [*rows, *again, *covered]
+
+
+def _said(draw: random.Random, *words: int) -> str:
+    return wording.prose(draw, draw.choice(words))
 
 
 def _item(world: World, lot: Lot, draw: random.Random, text: str, level: int) -> Item:
@@ -274,6 +276,8 @@ def _materials(world: World, number: int, move: str, draw: random.Random, standi
         about=world.about,
         briefing=_briefing(world, move),
         past=tuple(world.past),
+        summary=world.summed.newest,
+        awaited=world.summed.awaited,
         tail=[*_recalled(world, draw, move), *changed],
         reminders=["Never promise a date." + " Never." * (9_000 if move == "big_reminder" else 0)],
         attachments=_files(world, draw, move),
@@ -309,13 +313,7 @@ def _recalled(world: World, draw: random.Random, move: str) -> list[Item]:
     lots = (Lot.RECALL, Lot.RECALL, Lot.OTHER_SESSIONS, Lot.FACTS, Lot.EPISODES, Lot.STATE)
     count = 40 if move == "flood" else draw.randrange(6)
     found = [
-        _item(
-            world,
-            draw.choice(lots),
-            draw,
-            wording.prose(draw, draw.choice((6, 40, 200, 900))),
-            level=draw.choice((0, 0, 0, 1, 3)),
-        )
+        _item(world, draw.choice(lots), draw, _said(draw, 6, 40, 200, 900), level=draw.choice((0, 0, 0, 1, 3)))
         for _ in range(count)
     ]
     weak = [replace(one, source=world.source("context_rows"), lot=Lot.RECALL, score=0.01) for one in found[:1]]

@@ -3,7 +3,9 @@
 import pytest
 
 from parlour.context import history
-from parlour.context.history import Lead, PastTurn, Told
+from parlour.context.history import Told
+from parlour.context.lead import BESIDE_TOKENS, Lead
+from parlour.context.past import PastTurn
 from parlour.context.segment import Item, Lot, Source
 from parlour.context.tokens import Meter
 from tests.unit.context.making import message, past
@@ -67,7 +69,7 @@ def test_a_recap_grows_by_what_is_cut_and_loses_its_oldest_lines_with_a_count() 
     assert one.lead.forgone + len(one.lead.recap) == 40 + 12
     (summary, _) = history.segments(METER, one)
     assert f"(and {one.lead.forgone} messages before that)" in "".join(summary.blocks[0].pieces)
-    assert summary.tokens <= history.RECAP_TOKENS + 40
+    assert summary.tokens <= BESIDE_TOKENS + 40
 
 
 ABOUT_IT = (

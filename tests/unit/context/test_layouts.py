@@ -12,8 +12,8 @@ from dataclasses import replace
 from parlour.context import budget, stubs
 from parlour.context.assemble import Assembled, begin
 from parlour.context.calls import Round
-from parlour.context.history import Message, PastTurn
 from parlour.context.materials import Materials, Moment
+from parlour.context.past import Message, PastTurn
 from parlour.context.segment import Item, Lot, Source
 from parlour.context.standing import Standing
 from parlour.infra.jsonable import JsonObject

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from parlour.context import budget, cache, ledger, pins
 from tests.unit.context.promises import PROMISES
+from tests.unit.context.summing import WAYS
 from tests.unit.context.talk import MOVES, PROFILES, Played, Talk, Turn, long_talk, play
 
 IS_NIGHT = settings.get_current_profile_name() == "nightly"
@@ -25,7 +26,10 @@ def lengths() -> st.SearchStrategy[tuple[Turn, ...]]:
     return st.one_of(*lists, *lists, *night).map(tuple)
 
 
-TALKS = st.builds(Talk, lengths(), st.sampled_from(sorted(PROFILES)), st.booleans(), st.integers(0, 3))
+TALKS = st.builds(
+    Talk, lengths(), st.sampled_from(sorted(PROFILES)), st.booleans(), st.integers(0, 3),
+    summaries=st.sampled_from(WAYS),
+)  # fmt: skip
 
 
 def moves(*names: str, seed: int = 1, **talk: object) -> Talk:
@@ -49,6 +53,9 @@ RARE = (
     moves("grown", *["paste"] * 9, seed=60, profile="small"),
     moves("grown", *["say"] * 9, seed=0, profile="small"),
     moves("say", *["flood"] * 4, "large_file", "image", "many_rounds", "huge"),
+    *(moves(*["say"] * 14, "close", *["say"] * 14, "shrunk", summaries=way, tools=0, config_words=40) for way in WAYS),
+    moves(*["burst"] * 30, summaries="late"),
+    moves(*["say"] * 40, summaries="lost"),
 )
 """Sessions in which things happen that are rare."""
 
@@ -95,10 +102,10 @@ def test_random_sessions_keep_every_promise_and_see_everything_that_can_happen()
     assert set(seen.overflows) == {layer.name.lower() for layer in budget.OVERFLOWS}, "every layer that may overflow"
 
 
-@pytest.mark.parametrize("profile", ["entity", "messaging", "tight"])
-def test_a_session_of_two_hundred_turns_keeps_every_promise(profile: str) -> None:
+@pytest.mark.parametrize(("profile", "way"), [("entity", "late"), ("messaging", "prompt"), ("tight", "never")])
+def test_a_session_of_two_hundred_turns_keeps_every_promise(profile: str, way: str) -> None:
     talk = long_talk(200, seed=len(profile), moves=MOVES[:30])
-    keeps_its_promises(Talk(talk.turns, profile), Seen())
+    keeps_its_promises(Talk(talk.turns, profile, summaries=way), Seen())
 
 
 def keeps_its_promises(talk: Talk, seen: Seen) -> None:

@@ -207,7 +207,7 @@ CREATE TABLE kept_verbatim (
     FOREIGN KEY (tenant_id, message_id) REFERENCES messages (tenant_id, id) ON DELETE CASCADE
 );
 CALL isolate('kept_verbatim');
-CREATE INDEX kept_verbatim_session ON kept_verbatim (tenant_id, session_id, last_turn DESC);
+CREATE INDEX kept_verbatim_untold ON kept_verbatim (tenant_id, session_id, last_turn DESC) WHERE untold;
 CREATE INDEX kept_verbatim_message ON kept_verbatim (tenant_id, message_id);
 
 -- What the replies of some turns were drawn from, as `table/id`, as far as it is there: what they cite, the files that

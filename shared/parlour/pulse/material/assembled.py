@@ -8,9 +8,9 @@ from parlour.context import assemble
 from parlour.context.assemble import Assembled, Begun
 from parlour.context.budget import Profile, Share
 from parlour.context.forms import Basis
-from parlour.context.history import Message
 from parlour.context.marks import Pace
 from parlour.context.materials import Materials, Moment
+from parlour.context.past import Message
 from parlour.context.segment import Item, Layer, Lot, Source
 from parlour.context.standing import Standing
 from parlour.pulse.material.documents import Document

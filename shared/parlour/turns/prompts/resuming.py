@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from uuid import UUID
 
-from parlour.context.history import WITHDRAWN
+from parlour.context.past import WITHDRAWN
 from parlour.context.segment import Item, Source
 from parlour.infra.jsonable import JsonObject, canonical
 from parlour.infra.postgres import Transaction
