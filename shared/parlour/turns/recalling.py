@@ -11,35 +11,53 @@ from parlour.knowledge.search.question import expand, unsaid
 from parlour.knowledge.search.recall import Recalled, recall
 from parlour.knowledge.search.recalled import document
 from parlour.knowledge.search.sources import number_rows
+from parlour.memory.recalling import recall as memories
 from parlour.turns.load import Loaded
 from parlour.turns.pointing import points_back
 from parlour.turns.running import Running
 
 
 def add_recalled(running: Running, loaded: Loaded) -> None:
-    """Put what is recalled beside the turn's other material. Nothing where nothing was cut and the question does not
-    point elsewhere, and nothing for a turn that goes on: its prompts keep what it began with.
+    """Put what is recalled beside the turn's other material: older messages, and what came of the user's earlier
+    conversations. No messages where nothing was cut and the question does not point elsewhere, and nothing for a turn
+    that goes on: its prompts keep what it began with.
 
     The question is embedded while no transaction is open; when the embedder is away, words alone are searched.
     """
     prompting = loaded.prompting
     since, now = prompting.standing.lead.since, loaded.asked[-1] if loaded.asked else ""
     others = points_back(now)
-    if prompting.recorded or not now.strip() or not (since or others):
+    if prompting.recorded or not now.strip() or not (since or others or prompting.episodes):
         return
     with running.stages.timed("recall"):
         query = expand(now, unsaid(now.strip(), loaded.asked))
         vector = _vector(running, query)
 
         def look(tx: Transaction) -> list[Item]:
-            rows = recall(
-                loaded.principal, tx, running.lease.id, query=query, vector=vector, since=since, others=others
-            )
-            numbers = number_rows(tx, running.lease.id, rows, running.lease.token)
-            return items([(numbers[row.row_id], row) for row in rows])
+            messages = _messages(running, loaded, tx, query, vector) if since or others else []
+            return [*messages, *_episodes(running, loaded, tx, query, vector)]
 
         found = running.services.database.run(loaded.principal, look)
     prompting.recalled(found)
+
+
+def _messages(running: Running, loaded: Loaded, tx: Transaction, query: str, vector: Vector | None) -> list[Item]:
+    """Older messages, of the user's other conversations too where the question points there."""
+    since, others = loaded.prompting.standing.lead.since, points_back(loaded.asked[-1])
+    rows = recall(loaded.principal, tx, running.lease.id, query=query, vector=vector, since=since, others=others)
+    numbers = number_rows(tx, running.lease.id, rows, running.lease.token)
+    return items([(numbers[row.row_id], row) for row in rows])
+
+
+def _episodes(running: Running, loaded: Loaded, tx: Transaction, query: str, vector: Vector | None) -> list[Item]:
+    """What came of earlier conversations, where there are any."""
+    prompting = loaded.prompting
+    if not prompting.episodes:
+        return []
+    return memories.episodes(
+        loaded.principal, tx, running.lease.id, query=query, vector=vector, since=prompting.standing.lead.since,
+        most=prompting.episodes, now=running.turn.frozen_at,
+    )  # fmt: skip
 
 
 def items(numbered: Sequence[tuple[int, Recalled]]) -> list[Item]:
@@ -47,7 +65,8 @@ def items(numbered: Sequence[tuple[int, Recalled]]) -> list[Item]:
     return [
         Item(
             Lot.OTHER_SESSIONS if row.elsewhere else Lot.RECALL, document(number, row),
-            Source("messages", str(row.message_id)), score=row.score, level=row.classification, title=row.title,
+            Source("messages", str(row.message_id)) if row.message_id else Source("context_rows", str(row.row_id)),
+            score=row.score, level=row.classification, title=row.title,
         )
         for number, row in numbered
     ]  # fmt: skip

@@ -164,7 +164,7 @@ def _load(running: Running) -> Loaded:
             lambda tx: load(tx, running.lease, running.turn, running.inputs, services.links, services.models, now),
         )
     running.open_calls.update(loaded.open_calls)
-    running.prompting = loaded.prompting
+    running.prompting, running.tools = loaded.prompting, loaded.tools
     tenant_id = running.feed.principal.tenant_id
     waiting = [dispatch_message(tenant_id, call_id, running.turn.attempts) for call_id in loaded.undispatched]
     if waiting:

@@ -15,6 +15,7 @@ from parlour.models.fallback import LEAST_SECONDS
 from parlour.models.pictures import Pictures
 from parlour.models.request import Model
 from parlour.tools.calls import OpenCall
+from parlour.tools.definition import Tool
 from parlour.tools.run import Endpoints
 from parlour.turns.events import Feed
 from parlour.turns.prompts.prompting import Prompting
@@ -60,7 +61,7 @@ class Services:
 class Running:
     """One turn while it runs, under its lease.
 
-    prompting   the turn's prompts, once its material was read.
+    prompting   the turn's prompts, and the tools that it may call, once its material was read.
     open_calls  effects that are reserved or begun and have no outcome yet, by step and the model's call id.
     """
 
@@ -72,6 +73,7 @@ class Running:
     stages: Stages
     seconds_left: Callable[[], float]
     prompting: Prompting | None = None
+    tools: tuple[Tool, ...] = ()
     open_calls: dict[tuple[int, str], OpenCall] = field(default_factory=dict)
 
     def require_time(self) -> None:

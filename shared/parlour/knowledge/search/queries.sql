@@ -186,7 +186,7 @@ WITH lexemes AS MATERIALIZED (
 ), compared AS MATERIALIZED (
     SELECT r.id, n.elsewhere, r.lexemes, v.vector <=> %(vector)s::vector AS distance
       FROM near n
-      JOIN context_rows r ON r.id = n.id
+      JOIN context_rows r ON r.id = n.id AND r.kind <> 'episode'
       LEFT JOIN embeddings v ON v.row_id = r.id AND v.model = %(space)s
 ), shared AS MATERIALIZED (
     SELECT c.id, l.lexeme FROM compared c JOIN lexemes l ON c.lexemes @@ l.query

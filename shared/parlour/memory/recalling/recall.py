@@ -23,11 +23,11 @@ from parlour.principal import Principal
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """Candidates for a turn's prompts: facts and the agent's notes. `more`: there are episodes that may be to the
-    point; which of them are is asked once the question has its vector."""
+    """Candidates for a turn's prompts: facts and the agent's notes. `episodes`: how many may be told, 0 where there are
+    none; which of them are to the point is asked once the question has its vector."""
 
     items: tuple[Item, ...] = ()
-    more: bool = False
+    episodes: int = 0
 
 
 def remembered(
@@ -40,7 +40,7 @@ def remembered(
         return Remembered()
     facts = told.fact_items([_fact(one) for one in found.facts or []])
     notes = render.lines(_seen(found), session_id, found.version or 0)
-    return Remembered((*facts, *notes), found.has_episodes and policy.episodes > 0)
+    return Remembered((*facts, *notes), policy.episodes if found.has_episodes else 0)
 
 
 def notes(tx: Transaction, session_id: UUID, now: datetime) -> JsonObject:
@@ -52,13 +52,13 @@ def notes(tx: Transaction, session_id: UUID, now: datetime) -> JsonObject:
 
 def episodes(
     principal: Principal, tx: Transaction, session_id: UUID, *, query: str, vector: Vector | None, since: int,
-    policy: Policy, now: datetime,
+    most: int, now: datetime,
 ) -> list[Item]:  # fmt: skip
-    """The episodes that are nearest to a question, as far as the principal is cleared for them. `vector` is the
+    """The `most` episodes that are nearest to a question, as far as the principal is cleared for them. `vector` is the
     question's, in the tenant's space; without one words alone count. `since`: the session's first turn that is told
     word for word, 0 for all."""
     found = store.episodes(
-        tx, session_id, query, vector, clearance=principal.clearance, since=since, most=policy.episodes, now=now
+        tx, session_id, query, vector, clearance=principal.clearance, since=since, most=most, now=now
     )
     return told.episode_items(found)
 
