@@ -59,6 +59,15 @@ PURE = {
         "tools/definitions",
         "tools/results",
     },
+    "memory": {
+        "recalling/told",
+        "recalling/used",
+        "state/bounded",
+        "state/deltas",
+        "state/done",
+        "state/render",
+        "state/shape",
+    },
     "pulse": {
         "difference",
         "due/rules",
