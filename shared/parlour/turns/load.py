@@ -10,8 +10,8 @@ from parlour.context import budget, heartbeat, tiers
 from parlour.context.assemble import Begun, begin
 from parlour.context.calls import Round
 from parlour.context.forms import Basis
-from parlour.context.history import Message, PastTurn
 from parlour.context.materials import Materials, Moment
+from parlour.context.past import Message
 from parlour.context.segment import Item, Layer, Lot, Source
 from parlour.context.standing import Standing
 from parlour.context.tokens import Meter
@@ -27,10 +27,10 @@ from parlour.tools import calls
 from parlour.tools.calls import OpenCall
 from parlour.tools.definition import Tool
 from parlour.tools.registry import load_tools
-from parlour.turns import attached, briefed, polite, store
+from parlour.turns import attached, briefed, polite, remembering, store
 from parlour.turns.journal import Call, Journal, Step
 from parlour.turns.prompts import resuming
-from parlour.turns.prompts.prompting import Prompting, earlier, named, resumed
+from parlour.turns.prompts.prompting import Before, Prompting, earlier, named, resumed
 from parlour.turns.records import Inbound, Lease, OpenTurn
 
 
@@ -131,15 +131,19 @@ class _Reading:
 
     def prompting(self) -> Prompting:
         """The prompts of a turn that begins."""
-        standing, past, is_closed = self._earlier()
+        before = self._earlier()
+        standing = before.standing
         changed, is_gone = briefed.since(self.principal, self.tx, standing.pinned)
         moment = Moment(
             self.turn.frozen_at, self.principal.clearance, self.model, self._versions(),
-            reclassified=is_gone or is_closed,
+            reclassified=is_gone or before.is_changed,
         )  # fmt: skip
-        materials, profile = self._materials(standing, past, changed), self._profile()
-        prompting = Prompting(materials, profile, moment, standing, writes=self._writes())
-        once_recalled = _once_recalled(profile)
+        known = remembering.at_once(
+            self.tx, self.lease, self.persona, before.past, self.inputs, self.turn.frozen_at
+        )  # fmt: skip
+        materials, profile = self._materials(before, [*changed, *known.items]), self._profile()
+        prompting = Prompting(materials, profile, moment, standing, writes=self._writes(), episodes=known.episodes)
+        once_recalled = _once_recalled(profile, known.episodes)
         begun = _begun(materials, standing, once_recalled, moment)
         if begun is None or begun.causes:
             prompting.materials = self._with_further(materials)
@@ -147,20 +151,22 @@ class _Reading:
             prompting.begun = begun
         return prompting
 
-    def _earlier(self) -> tuple[Standing, list[PastTurn], bool]:
-        return earlier(self.tx, self.lease.id, self.turn.number, self.model, self.principal.clearance)
+    def _earlier(self) -> Before:
+        return earlier(
+            self.tx, self.lease.id, self.turn.number, self.model, self.principal.clearance, self.turn.frozen_at
+        )
 
     def _is_closed(self, basis: Basis) -> bool:
         """Whether something that the turn's prompts tell of was deleted or closed to their reader since."""
         told = [*basis.materials.attachments, *basis.materials.tail]
         return (
             self.is_withheld
-            or self._earlier()[2]
+            or self._earlier().is_changed
             or briefed.since(self.principal, self.tx, basis.begun.standing.pinned)[1]
             or resuming.is_closed(self.tx, self.lease.id, told, self.principal.clearance)
         )
 
-    def _materials(self, standing: Standing, past: Sequence[PastTurn], changed: Sequence[Item]) -> Materials:
+    def _materials(self, before: Before, tail: Sequence[Item]) -> Materials:
         persona, user = self.persona, self.persona.user
         return Materials(
             turn=self.turn.number,
@@ -169,16 +175,18 @@ class _Reading:
             floating=tiers.floating(persona.agent),
             reminders=persona.agent.reminders,
             heartbeat=heartbeat.text(
-                Meter(standing.factors), self.turn.frozen_at, self.inputs[-1].channel, user.locale if user else None,
-                user.display_name if user else None, self.turn.number,
+                Meter(before.standing.factors), self.turn.frozen_at, self.inputs[-1].channel,
+                user.locale if user else None, user.display_name if user else None, self.turn.number,
             ),
             words=[
                 Message(text, Source("messages", str(one.id))) for one in self.inputs if (text := polite.as_read(one))
             ],
             about=self.about.linked.handle if self.about else "",
             briefing=briefed.candidates(self.about, self.tools),
-            past=past,
-            tail=changed,
+            past=before.past,
+            summary=before.summary,
+            awaited=before.awaited,
+            tail=tail,
             attachments=self._attachments(),
         )  # fmt: skip
 
@@ -221,12 +229,12 @@ def _begun(materials: Materials, standing: Standing, profile: budget.Profile, mo
         return None
 
 
-def _once_recalled(profile: budget.Profile) -> budget.Profile:
+def _once_recalled(profile: budget.Profile, episodes: int) -> budget.Profile:
     """The profile when what is recalled later takes all that it may, where it does so before the history."""
-    recalled, fill = profile.share(Layer.RECALL), profile.fill
-    if fill.index(Lot.RECALL) > fill.index(Lot.HISTORY):
-        return profile
-    return replace(profile, total=profile.total - (recalled.cap - recalled.floor))
+    later = [(Lot.RECALL, Layer.RECALL), *([(Lot.EPISODES, Layer.MEMORY)] if episodes else [])]
+    before = [layer for lot, layer in later if profile.fill.index(lot) < profile.fill.index(Lot.HISTORY)]
+    taken = sum(profile.share(layer).cap - profile.share(layer).floor for layer in before)
+    return replace(profile, total=profile.total - taken) if taken else profile
 
 
 def _tiers(persona: Persona, tools: Sequence[Tool]) -> list[Item]:

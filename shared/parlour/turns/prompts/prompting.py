@@ -2,23 +2,27 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from uuid import UUID
 
 from parlour.context import factors, history, stubs
+from parlour.context import lead as leading
 from parlour.context.assemble import Assembled, Begun, begin
 from parlour.context.budget import Profile
 from parlour.context.calls import Round
 from parlour.context.forms import Basis, Made, from_json, hashes, shelved, to_json, unshelved
-from parlour.context.history import PastTurn
+from parlour.context.lead import StandIn, Summary
 from parlour.context.ledger import Entry, Forgotten
 from parlour.context.materials import Materials, Moment
+from parlour.context.past import PastTurn
 from parlour.context.pins import Pinned
 from parlour.context.segment import Item, Layer, Lot
 from parlour.context.standing import Standing
+from parlour.context.tokens import Meter
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.models.route import OFFLINE
-from parlour.turns.past import MOST_TURNS, past_turns
+from parlour.turns.past import MOST_TURNS, past_turns, summary_of
 from parlour.turns.prompts import store
 from parlour.turns.prompts.retention import month_of, over_at
 from parlour.turns.prompts.store import Asking, Earlier, Kept, LedgerRow
@@ -36,6 +40,7 @@ class Prompting:
     writes    tools that change something: history keeps what they changed.
     rounds    the turn's calls so far, and `steps` its prompts.
     recorded  the first was sent, and what they have in common is kept with its record.
+    episodes  how many of the user's earlier conversations may be told, if any of them is to the point.
     """
 
     materials: Materials
@@ -47,6 +52,7 @@ class Prompting:
     rounds: tuple[Round, ...] = ()
     steps: int = 0
     recorded: bool = False
+    episodes: int = 0
 
     @property
     def wrote(self) -> bool:
@@ -148,20 +154,38 @@ def named(provider: str, model: str) -> str:
     return f"{provider}/{model}"
 
 
-def earlier(
-    tx: Transaction, session_id: UUID, before: int, model: str, clearance: int
-) -> tuple[Standing, list[PastTurn], bool]:  # fmt: skip
-    """What the prompts of turn `before` stand on, and the turns since the last cut that are over, as a reader of that
-    clearance may be told of them; and whether that is told otherwise than in the last prompt, since sources of it were
-    closed or opened.
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What a turn's prompts come after, as their reader may be told of it.
 
-    A session that begins takes what was learned so far of how `model` counts, and keeps to it.
+    past        the turns since the last cut that are over.
+    summary     the newest, told from the next cut on; awaited: one that is newer still is under way.
+    is_changed  it is told otherwise than in the last prompt, since sources of it were closed or opened.
     """
-    found = store.earlier(tx, session_id, model=model, before=before, most=MOST_TURNS, clearance=clearance)
+
+    standing: Standing
+    past: Sequence[PastTurn]
+    summary: Summary | None
+    awaited: bool
+    is_changed: bool
+
+
+def earlier(tx: Transaction, session_id: UUID, before: int, model: str, clearance: int, at: datetime) -> Before:
+    """What the prompts of turn `before` stand on, for a reader of that clearance.
+
+    A session that begins takes what was learned so far of how `model` counts, and keeps to it. The stand-in writes no
+    summaries that a cut would wait for.
+    """
+    found = store.earlier(tx, session_id, model=model, before=before, most=MOST_TURNS, clearance=clearance, at=at)
     standing, past = _standing(found), past_turns(found.past or [], clearance)
-    lead = history.without(standing.lead, found.closed or ())
+    closed = frozenset(found.closed or ())
+    summary = leading.open_lines(summary_of(found.summary), closed) if found.summary else None
+    lead = leading.without(standing.lead, closed, summary=bool(found.is_summary_closed))
+    if leading.is_withdrawn(lead):
+        lead = leading.renewed(Meter(standing.factors), lead, StandIn(summary))
     is_changed = lead != standing.lead or history.is_told_otherwise(past, standing.withheld)
-    return replace(standing, lead=lead), past, is_changed
+    awaited = found.awaited and not model.startswith(f"{OFFLINE}/")
+    return Before(replace(standing, lead=lead), past, summary, awaited, is_changed)
 
 
 def _standing(found: Earlier) -> Standing:
@@ -186,7 +210,7 @@ def resumed(tx: Transaction, session_id: UUID, turn_id: UUID) -> tuple[Basis, tu
         basis, made = unshelved(Basis, rows[0].basis, words), unshelved(Made, rows[-1].made, words)
     except Forgotten:
         return None
-    asked = _standing(store.earlier(tx, session_id, model="", before=0, most=0, clearance=_EVERYBODYS))
+    asked = _standing(store.earlier(tx, session_id, model="", before=0, most=0, clearance=_EVERYBODYS, at=rows[-1].at))
     return replace(basis, begun=basis.begun.after(asked)), made.rounds, rows[-1].step
 
 

@@ -3,7 +3,9 @@
 -- the model counts; with its turns since the last cut that are over, oldest first, each with its messages and with what
 -- it called, whether its replies were drawn from what is deleted or above the clearance by now, and which numbers of
 -- sources that its calls found mean nothing any more. With them the turns of the recap whose replies were drawn from
--- such. No row where there is none of it. Where the turns begin is asked in a query of its own: under row-level security
+-- such. Of its summaries the newest that was drawn from nothing such, with what must be told word for word beside it;
+-- whether the one that leads the prompts was drawn from such, or is forgotten; and whether one is under way (awaited). No
+-- row where there is none of it. Where the turns begin is asked in a query of its own: under row-level security
 -- COALESCE itself is no bound for an index.
 WITH kept AS (
     SELECT standing, briefing FROM session_prompts WHERE session_id = %(session_id)s
@@ -24,14 +26,34 @@ WITH kept AS (
        AND t.number >= (SELECT COALESCE((SELECT (standing -> 'lead' ->> 'since')::int FROM kept), 0))
      ORDER BY t.number DESC
      LIMIT %(most)s
+), pinned AS (
+    SELECT (standing #>> '{lead,summary,version}')::int AS version FROM kept WHERE standing #> '{lead,summary}' IS NOT NULL
+), lines AS MATERIALIZED (
+    SELECT k.id, k.turn, k.kind, k.last_turn,
+           jsonb_build_object('turn', k.turn, 'kind', k.kind, 'text', k.text, 'message_id', k.message_id, 'ours', k.ours)
+               AS line
+      FROM kept_verbatim k
+     WHERE k.session_id = %(session_id)s AND k.untold
+     ORDER BY k.last_turn DESC, k.id DESC
+     LIMIT %(lines)s
+), summed AS (
+    SELECT jsonb_build_object('version', s.version, 'until', s.until_turn, 'text', s.text) AS summary
+      FROM summaries s, fate_of(s.told_of) f
+     WHERE s.session_id = %(session_id)s AND f.level <= %(clearance)s AND NOT f.is_gone
+     ORDER BY s.version DESC
+     LIMIT 1
 ), judged AS MATERIALIZED (
-    -- Those that history tells, and those that its recap does.
+    -- Those that history tells, those that its recap does, and those of which a line is told word for word.
     SELECT array_agg(t.id) AS ids
       FROM turns t
      WHERE t.session_id = %(session_id)s AND t.number < %(before)s
        AND t.number >= (SELECT COALESCE((SELECT LEAST((standing -> 'lead' -> 'turns' ->> 0)::int,
                                                       (standing -> 'lead' ->> 'since')::int) FROM kept),
                                         %(before)s - %(most)s))
+        OR t.session_id = %(session_id)s AND t.number IN (
+               SELECT turn FROM lines
+                UNION ALL
+               SELECT one::int FROM kept, jsonb_path_query(standing, '$.lead.summary.kept[*].turn') one)
 ), closed AS MATERIALIZED (
     SELECT DISTINCT t.number
       FROM judged j, drawn_from(j.ids) source, turns t
@@ -49,10 +71,19 @@ WITH kept AS (
                                                                   'dead', d.numbers) ORDER BY over.number)
               FROM over LEFT JOIN dead d USING (number)) AS past,
            (SELECT jsonb_agg(number) FROM closed) AS closed,
+           (SELECT summary || jsonb_build_object('kept', (SELECT jsonb_agg(line ORDER BY last_turn DESC, id DESC) FROM lines))
+              FROM summed) AS summary,
+           (SELECT s.version IS NULL OR f.level > %(clearance)s OR f.is_gone
+              FROM pinned p
+              LEFT JOIN summaries s ON s.session_id = %(session_id)s AND s.version = p.version
+             CROSS JOIN LATERAL fate_of(s.told_of) f) AS is_summary_closed,
+           EXISTS (SELECT FROM work_due
+                    WHERE tenant_id = current_tenant() AND kind = 'summary' AND id = %(session_id)s
+                      AND (held_until > %(at)s OR due_at <= %(awaited)s)) AS awaited,
            (SELECT jsonb_object_agg(script, factor)
               FROM token_factors WHERE model = %(model)s AND NOT EXISTS (SELECT FROM kept)) AS factors
 )
-SELECT standing, briefing, past, closed, factors FROM earlier WHERE num_nonnulls(standing, past, factors) > 0;
+SELECT standing, briefing, past, closed, factors, summary, is_summary_closed, awaited FROM earlier WHERE num_nonnulls(standing, past, factors) > 0;
 
 -- name: keep_prompt
 -- The record of one prompt, with every text that it names, each kept once a month, and what the session's next one
@@ -137,6 +168,12 @@ SELECT 'files', f.id::text, f.classification, f.object_key = ''
  UNION ALL
 SELECT 'context_rows', r.id::text, r.classification, false
   FROM context_rows r WHERE r.id = ANY(%(rows)s::uuid[])
+ UNION ALL
+SELECT 'facts', f.id::text, 0, f.ended IS NOT DISTINCT FROM 'deleted'
+  FROM facts f WHERE f.id = ANY(%(facts)s::uuid[])
+ UNION ALL
+SELECT 'episodes', e.id::text, 0, false
+  FROM episodes e WHERE e.id = ANY(%(episodes)s::uuid[])
  UNION ALL
 SELECT 'handles', h.handle, e.classification, e.deleted_at IS NOT NULL
   FROM handled h

@@ -8,8 +8,12 @@ from uuid import UUID
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction, jsonb
 from parlour.infra.queries import Queries
+from parlour.infra.work_due import GRACE
 
 SQL = Queries.beside(__file__)
+
+_LINES = 40
+"""Lines beside a summary that are read; some twenty have room."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +32,10 @@ class Earlier:
     past                its turns that are over, oldest first: {id, number, called, messages, is_closed, dead}.
     closed              the numbers of its turns, also of those in the recap, that tell of what the reader may not see.
     factors             before the first prompt: what was learned of the model's tokens, by script.
+    summary             the newest that the reader may be told: {version, until, text, kept: [{turn, kind, text,
+                        message_id, ours}]}.
+    is_summary_closed   the one that leads the prompts is not to be told any more; None where none does.
+    awaited             a newer one is under way.
     """
 
     standing: JsonObject | None
@@ -35,6 +43,9 @@ class Earlier:
     past: list[JsonObject] | None
     closed: list[int] | None
     factors: dict[str, float] | None
+    summary: JsonObject | None = None
+    is_summary_closed: bool | None = None
+    awaited: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,14 +116,17 @@ class Blob:
     words: str | None
 
 
-NOTHING = Earlier(None, None, None, None, None)
+NOTHING = Earlier(None, None, None, None, None, None, None)
 
 
-def earlier(tx: Transaction, session_id: UUID, *, model: str, before: int, most: int, clearance: int) -> Earlier:
+def earlier(
+    tx: Transaction, session_id: UUID, *, model: str, before: int, most: int, clearance: int, at: datetime
+) -> Earlier:  # fmt: skip
     """What the session's next prompt comes after: up to `most` turns with numbers below `before`, the newest, for a
-    reader of that clearance."""
+    reader of that clearance, as of `at`."""
     found = tx.first(
-        SQL["earlier"], Earlier, session_id=session_id, model=model, before=before, most=most, clearance=clearance
+        SQL["earlier"], Earlier, session_id=session_id, model=model, before=before, most=most, clearance=clearance,
+        lines=_LINES, at=at, awaited=at + GRACE,
     )  # fmt: skip
     return found or NOTHING
 
@@ -160,9 +174,11 @@ def begun(rows: Sequence[LedgerRow]) -> list[list[LedgerRow]]:
 
 
 def fates(tx: Transaction, session_id: UUID, asked: Mapping[str, Collection[str]]) -> list[Fate]:
-    """What became of the sources `asked` for, ids by table: entities, documents, files, context_rows, messages, turns
-    and sources (numbers of the session), handles. Those that are not told of are not there, or have no level."""
-    uuids = {name: [*asked.get(name, ())] for name in ("entities", "documents", "files", "messages")}
+    """What became of the sources `asked` for, ids by table: entities, documents, files, context_rows, messages, facts,
+    episodes, turns and sources (numbers of the session), handles. Those that are not told of are not there, or have no
+    level."""
+    tables = ("entities", "documents", "files", "messages", "facts", "episodes")
+    uuids = {name: [*asked.get(name, ())] for name in tables}
     return tx.all(
         SQL["fates"], Fate, session_id=session_id, rows=[*asked.get("context_rows", ())],
         handles=[*asked.get("handles", ())], turns=[int(one) for one in asked.get("turns", ())],
