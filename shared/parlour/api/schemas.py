@@ -165,6 +165,12 @@ class RefreshWanted(Asked):
     question: Annotated[PackText, StringConstraints(max_length=LONGEST_QUESTION)] = ""
 
 
+class FactChange(Asked):
+    """What a fact says instead."""
+
+    value: Annotated[OptionalText, StringConstraints(min_length=1)]
+
+
 class ModelChosen(Asked):
     """An embedding model that the deployment names: its name, or its space (`name@dimensions`)."""
 

@@ -37,5 +37,10 @@ def readable(text: str | None) -> str | None:
     return _readable(text or "").strip()[:LONGEST_LABEL] or None
 
 
+def is_readable(text: str) -> bool:
+    """Whether there is nothing in it that nobody can see: no controls, line breaks or halves of characters."""
+    return text == _readable(text)
+
+
 def _readable(text: str) -> str:
     return "".join(character for character in text if unicodedata.category(character) not in _UNREADABLE)

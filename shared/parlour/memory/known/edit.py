@@ -1,0 +1,56 @@
+"""A fact put right by a person: by the user it is about, or by an editor of the tenant."""
+
+from datetime import datetime
+from uuid import UUID
+
+from parlour.infra.errors import InvalidRequest, NotFound
+from parlour.infra.ids import NewId
+from parlour.infra.postgres import Transaction
+from parlour.memory.facts.fact import LONGEST_VALUE
+from parlour.memory.facts.sensitive import is_sensitive
+from parlour.memory.known import store
+from parlour.memory.known.store import Held
+from parlour.principal import Principal
+from parlour.tenancy import audit, roles
+from parlour.tenancy.labels import is_readable
+
+
+def edit(
+    principal: Principal, tx: Transaction, fact_id: UUID, value: str, binding_id: UUID | None, now: datetime,
+    new_id: NewId,
+) -> UUID:  # fmt: skip
+    """Say what the fact is; the id of what stands there now, which is the same one where nothing differs.
+
+    The value that was there ends and is kept as what was known before. `binding_id`: the agent whose memory a user may
+    change. Raises NotFound for a fact that is not theirs or lives no more, Forbidden for somebody of the tenant who is
+    no editor, InvalidRequest for a value that nobody could read, or that is never kept: a password, a card.
+    """
+    held = hold(principal, tx, fact_id, binding_id)
+    wanted = " ".join(value.split())
+    if not wanted or len(wanted) > LONGEST_VALUE or not is_readable(wanted):
+        raise InvalidRequest(f"value: write 1 to {LONGEST_VALUE} readable characters")
+    if is_sensitive(held.key, wanted):
+        raise InvalidRequest("value: passwords, cards and identity numbers are never remembered")
+    if wanted == held.value:
+        return held.id
+    edited = new_id(now)
+    store.edit(
+        tx, held.id, wanted, edited_by=principal.name, new_id=edited, decision_id=new_id(now), now=now
+    )  # fmt: skip
+    if principal.kind != "user":
+        audit.record(principal, tx, "fact.edited", f"fact:{held.id}", {"became": str(edited)}, now, new_id)
+    return edited
+
+
+def hold(principal: Principal, tx: Transaction, fact_id: UUID, binding_id: UUID | None) -> Held:
+    """The live fact, kept as it is until the transaction ends, if it is the principal's to change; else as `edit`."""
+    is_user = principal.kind == "user"
+    if not is_user:
+        roles.require(principal, "editor")
+    if is_user and (principal.id is None or binding_id is None):
+        raise NotFound("there is no such fact of yours")
+    whose = {"user_id": principal.id, "binding_id": binding_id} if is_user else {"user_id": None, "binding_id": None}
+    held = store.fact_of(tx, fact_id, clearance=principal.clearance, **whose)
+    if held is None:
+        raise NotFound("there is no such fact; it may have changed meanwhile")
+    return held
