@@ -15,10 +15,6 @@ UPDATE agent_states
 -- A session's notes.
 SELECT state, version FROM agent_states WHERE session_id = %(session_id)s;
 
--- name: clear_state
--- A session has no notes any more.
-DELETE FROM agent_states WHERE session_id = %(session_id)s;
-
 -- name: records_to_name
 -- Those of some records and documents, by their handles, that a session's user may see, as they may act now.
 WITH reader AS (

@@ -15,7 +15,7 @@ from parlour.memory.state.deltas import Applied, Refusal
 from parlour.memory.state.done import Done, noted
 from parlour.memory.state.shape import State
 
-__all__ = ["Applied", "Refusal", "clear", "forget_turns", "note_done", "reconcile"]
+__all__ = ["Applied", "Refusal", "forget_turns", "note_done", "reconcile"]
 
 
 def note_done(tx: Transaction, session_id: UUID, calls: Sequence[Done], now: datetime) -> None:
@@ -54,11 +54,6 @@ def forget_turns(tx: Transaction, session_id: UUID, turn_ids: Collection[UUID], 
     after = shape.without(before, gone)
     _keep(tx, session_id, before, after, now)
     return shape.size(before) - shape.size(after)
-
-
-def clear(tx: Transaction, session_id: UUID) -> bool:
-    """A session that is put away keeps no notes; says whether there were any."""
-    return store.clear(tx, session_id)
 
 
 def _keep(tx: Transaction, session_id: UUID, before: State, after: State, now: datetime) -> None:

@@ -39,10 +39,6 @@ def read(tx: Transaction, session_id: UUID) -> StateRow | None:
     return tx.first(SQL["agent_state"], StateRow, session_id=session_id)
 
 
-def clear(tx: Transaction, session_id: UUID) -> bool:
-    return tx.run(SQL["clear_state"], session_id=session_id) > 0
-
-
 def records_to_name(tx: Transaction, session_id: UUID, handles: Collection[str]) -> set[str]:
     found = tx.all(SQL["records_to_name"], Name, session_id=session_id, handles=sorted(handles))
     return {one.name for one in found}
