@@ -31,6 +31,11 @@ class Bucket:
         self._answer()
         return self.kept[key][: most_bytes + 1] if key in self.kept else None
 
+    def put(self, key: str, data: bytes, content_type: str, /) -> None:
+        self._answer()
+        assert content_type
+        self.kept[key] = data
+
     def delete(self, keys: Sequence[str], /) -> None:
         self._answer()
         for key in keys:

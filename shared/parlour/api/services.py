@@ -8,7 +8,7 @@ from decimal import Decimal
 from parlour.api.connections import Connections
 from parlour.infra.dead_letters import DeadLetters
 from parlour.infra.ids import NewId
-from parlour.infra.objects import Uploads
+from parlour.infra.objects import Store, Uploads
 from parlour.infra.queues import Delays, Queue
 from parlour.knowledge.index.spaces import Spaces
 from parlour.tenancy.sign_in import SignIn
@@ -48,7 +48,7 @@ class Services:
     ingest: Queue
     pulse: Delays
     uploads: Uploads
-    media: Uploads
+    media: Store
     dead_letters: Mapping[str, DeadLetters]
     token_secret: Callable[[], str]
     default_cap: Decimal

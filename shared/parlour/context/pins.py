@@ -51,6 +51,7 @@ class Pinned:
     clearance   its reader's.
     at          when it was rendered: what changed later is not in it.
     held        the candidates that are in it.
+    forgotten   something that it was made of was forgotten since, and its words are gone.
     """
 
     segment: Segment
@@ -60,6 +61,7 @@ class Pinned:
     clearance: int
     at: datetime
     held: tuple[Held, ...] = ()
+    forgotten: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +100,7 @@ def causes(pinned: Pinned | None, now: Now) -> tuple[Cause, ...]:
         ("config", pinned.versions != now.versions),
         ("clearance", pinned.clearance != now.clearance),
         ("classification", now.reclassified),
-        ("forget", now.forgotten),
+        ("forget", now.forgotten or pinned.forgotten),
         ("cut", now.was_cut),
         ("deltas", now.delta_tokens > _MOST_DELTAS),
         ("age", now.at - pinned.at > _LONGEST),

@@ -1,17 +1,20 @@
-"""A FIFO queue's dead letters: how many there are, and moving them back to where they came from.
+"""A FIFO queue's dead letters: how many there are, moving them back to where they came from, or throwing some away.
 
 A message is sent before it is deleted. Whoever is killed in between leaves it in both places, and everything behind
 a queue bears a message twice. It is then sent again under the same de-duplication id, which for five minutes the
 queue swallows.
 """
 
+import json
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 from parlour.infra.errors import QueueUnavailable
-from parlour.infra.jsonable import digest
+from parlour.infra.jsonable import JsonObject, digest
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
@@ -36,6 +39,15 @@ class Redriven:
     left: int
 
 
+@dataclass(frozen=True, slots=True)
+class Discarded:
+    """What became of throwing some away: how many went, and about how many could not be looked at, since SQS hands out
+    no more than the first ten of a group."""
+
+    gone: int
+    unseen: int
+
+
 class DeadLetters(Protocol):
     """The dead letters of one queue."""
 
@@ -45,6 +57,11 @@ class DeadLetters(Protocol):
 
     def redrive(self, most: int, /) -> Redriven:
         """Move up to `most` of them back, oldest first; QueueUnavailable says how far it got."""
+        ...
+
+    def discard(self, is_about: Callable[[JsonObject], bool], most: int, /) -> Discarded:
+        """Throw those away whose bodies `is_about` says yes to, looking at up to `most`; the others stay where they
+        are. QueueUnavailable says how far it got."""
         ...
 
 
@@ -79,6 +96,30 @@ class SqsDeadLetters:
             ) from error
         return Redriven(moved, self.count())
 
+    def discard(self, is_about: Callable[[JsonObject], bool], most: int, /) -> Discarded:
+        gone, looked, held = 0, 0, list[str]()
+        try:
+            while looked < most and (letters := self._take(min(_BATCH, most - looked))):
+                for letter in letters:
+                    looked += 1
+                    if is_about(_body(letter)):
+                        self._client.delete_message(QueueUrl=self._url, ReceiptHandle=letter["ReceiptHandle"])
+                        gone += 1
+                    else:
+                        held.append(letter["ReceiptHandle"])
+            unseen = self.count() - len(held)
+        except (BotoCoreError, ClientError) as error:
+            raise QueueUnavailable(f"{gone} were thrown away, then the queue stopped answering; try again") from error
+        finally:
+            self._show(held)
+        return Discarded(gone, max(0, unseen))
+
+    def _show(self, handles: list[str]) -> None:
+        """Let others have these again at once; they would by themselves a minute later."""
+        with suppress(BotoCoreError, ClientError):
+            for handle in handles:
+                self._client.change_message_visibility(QueueUrl=self._url, ReceiptHandle=handle, VisibilityTimeout=0)
+
     def _take(self, most: int) -> "list[MessageTypeDef]":
         answer = self._client.receive_message(
             QueueUrl=self._url,
@@ -99,3 +140,12 @@ class SqsDeadLetters:
             MessageDeduplicationId=digest(f"redriven:{letter['MessageId']}"),
         )
         self._client.delete_message(QueueUrl=self._url, ReceiptHandle=letter["ReceiptHandle"])
+
+
+def _body(letter: "MessageTypeDef") -> JsonObject:
+    """What the letter says; nothing where that is no object."""
+    with suppress(ValueError):
+        said = json.loads(letter["Body"])
+        if isinstance(said, dict):
+            return said
+    return {}

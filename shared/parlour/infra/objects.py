@@ -68,6 +68,13 @@ class Uploads(Protocol):
         """Take away what is there under these keys, a thousand at most."""
 
 
+class Store(Uploads, Protocol):
+    """Files that others upload and that we keep ourselves. Errors as of Uploads."""
+
+    def put(self, key: str, data: bytes, content_type: str, /) -> None:
+        """Keep `data` under `key`; the same key again replaces it."""
+
+
 class S3Objects:
     """One bucket."""
 

@@ -22,7 +22,7 @@ _INDEXES: dict[str, LiteralString] = {
         WHERE session_id IS NOT NULL""",
     # What a record says itself, and what changed on it lately, however much ever changed on it.
     "context_rows_about": "context_rows (tenant_id, entity_id, kind, created_at DESC) WHERE entity_id IS NOT NULL",
-    # What goes along with a turn, a session or a row: without them each that is deleted has a whole table looked through.
+    # What goes along with a turn, a session or a row: without them each deletion has a whole table looked through.
     "events_turn": "events (tenant_id, turn_id)",
     "llm_calls_session": "llm_calls (tenant_id, session_id) WHERE session_id IS NOT NULL",
     "citations_row": "citations (tenant_id, row_id) WHERE row_id IS NOT NULL",

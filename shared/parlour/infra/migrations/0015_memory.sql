@@ -372,10 +372,6 @@ ALTER TABLE messages
         ON DELETE SET NULL (archive_id);
 CREATE INDEX messages_archived ON messages (tenant_id, archive_id) WHERE archive_id IS NOT NULL;
 
--- forgotten_at: when something that the session's last prompt stood on was forgotten; null since its briefing was
--- rendered anew.
-ALTER TABLE session_prompts ADD COLUMN forgotten_at timestamptz;
-
 -- Every time somebody had something forgotten: what, and what was removed where. report: table, id and what was done of
 -- each row, and what is out of reach; it holds nothing of what was forgotten.
 CREATE TABLE forgettings (
