@@ -1,0 +1,115 @@
+"""Whether the user's own messages say what somebody took from them. Pure.
+
+A model that reads a conversation is told what counts, and may be talked out of it; this file may not. A value whose
+telling words stand in none of the named messages was not the user's to say. One that stands there only in a question,
+a supposition or of somebody else was not said of the user.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from parlour.memory.facts import keys
+from parlour.memory.facts.own_text import own_text
+from parlour.memory.facts.wording import holds, is_negative, plain, says, sentences, telling, words
+
+_SUPPOSED = re.compile(
+    r"\b(?:if|suppose|supposing|imagine|pretend|hypothetically|let's say|lets say|for example|e\.g\.|what about|unless"
+    r"|agar|yadi|maan lo)\b|\u0905\u0917\u0930|\u092f\u0926\u093f"
+)
+_ASKED = re.compile(
+    r"^(?:who|whom|whose|what|when|where|which|why|how|can|could|may|might|should|shall|will|would|do|does|did|is|are"
+    r"|was|were|has|have|any)\b"
+)
+_OTHERS = re.compile(
+    r"\b(?:my|our) (?:wife|husband|partner|son|daughter|child|kid|mother|father|mom|mum|dad|brother|sister|friend|boss"
+    r"|manager|colleague|neighbou?r|uncle|aunt|cousin|client|customer|landlord|tenant|roommate|flatmate|girlfriend"
+    r"|boyfriend|parents|team ?mate|assistant)s?(?:'s)?\b|^(?:he|she|they|his|her|their)\b"
+)
+_REPORTED = re.compile(
+    r"\b(?:he|she|they|it|you|document|file|page|email|mail|message|note|letter|website|brochure|bot|agent|assistant)"
+    r"(?:'s)? (?:said|says|say|told|tells|claims?|claimed|states?|stated|wrote|writes|reads)\b|\baccording to\b"
+)
+_CHANGED = re.compile(
+    r"\b(?:now|no longer|not any ?more|any ?more|instead|moved|shifted|relocated|switched|changed|upgraded|downgraded"
+    r"|new|from now on|actually|correction|used to|since (?:last|this)|these days|left|joined|became|become|turned"
+    r"|got (?:married|divorced)|update|updated|rather than|stopped|quit|started|ab|badal)\b"
+    r"|\u0905\u092c|\u092c\u0926\u0932|\u0b87\u0baa\u0bcd\u0baa\u0bcb\u0ba4\u0bc1|\u0bae\u0bbe\u0bb1"
+)
+_ENDED = re.compile(
+    r"\b(?:forget|no longer|not any ?more|any ?more|don't|do not|doesn't|isn't|aren't|am not|i'm not|stopped|quit|left"
+    r"|cancel(?:led)?|delete|erase|remove|ignore|never mind|sold|gave up|given up|without|over|ended|closed|not)\b"
+    r"|nahi|\u0928\u0939\u0940\u0902|\u0bae\u0bb1\u0ba8\u0bcd\u0ba4\u0bc1|\u0b87\u0bb2\u0bcd\u0bb2\u0bc8"
+)
+_LITTLE = frozenset({"in", "at", "by", "to", "be", "on", "for", "own", "is", "with", "time", "works", "current"})
+"""Words in the names of keys that name nothing by themselves."""
+
+_CLAUSE = re.compile(r"[,;:()]| - | but | and now | so | because ")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the messages say of a value. problem: None where they say it; changes: that it is otherwise now."""
+
+    problem: Literal["not_users_own", "not_stated"] | None = None
+    changes: bool = False
+
+
+def evidence(key: str, value: str, bodies: Sequence[str], *, ends: bool = False) -> Found:
+    """Hold a value against the texts of the user's own messages that it was taken from; `ends`: it is taken back."""
+    said = [sentence for body in bodies for sentence in sentences(own_text(body))]
+    wanted = telling(value)
+    about = [one for one in said if _has_some(one, wanted)]
+    if ends:
+        return _taken_back(key, value, said)
+    if not wanted or not says("\n".join(about), value):
+        return Found("not_users_own")
+    fitting = [one for one in about if _is_stated(one, key, value)]
+    if not fitting or not says("\n".join(fitting), value):
+        return Found("not_stated")
+    return Found(changes=any(_CHANGED.search(plain(one)) for one in fitting))
+
+
+def is_stated(sentence: str) -> bool:
+    """Whether a sentence says something of its speaker: it asks nothing, supposes nothing, reports nothing."""
+    spoken = plain(sentence)
+    return not (
+        spoken.rstrip(" \"')").endswith(("?", "\u061f", "\uff1f"))
+        or _ASKED.match(spoken)
+        or _SUPPOSED.search(spoken)
+        or _REPORTED.search(spoken)
+    )
+
+
+def _is_stated(sentence: str, key: str, value: str) -> bool:
+    if not is_stated(sentence):
+        return False
+    clause = _clause(sentence, value)
+    of_others = bool(_OTHERS.search(plain(clause))) and key.partition(".")[0] not in ("family", "contact")
+    return not of_others and is_negative(clause) == is_negative(value)
+
+
+def _clause(sentence: str, value: str) -> str:
+    """The part of a sentence that has most of the value's words; the whole, where they are spread."""
+    wanted = telling(value)
+    parts = [one for one in _CLAUSE.split(sentence) if one and _has_some(one, wanted)]
+    whole = [one for one in parts if says(one, value)]
+    return whole[-1] if whole else sentence
+
+
+def _has_some(sentence: str, wanted: Sequence[str]) -> bool:
+    there = frozenset(words(sentence))
+    return any(holds(there, word) for word in wanted) or any(
+        word in plain(sentence) for word in wanted if len(word) > 1
+    )
+
+
+def _taken_back(key: str, value: str, said: Sequence[str]) -> Found:
+    """Something is taken back where the user says an ending word beside what the fact, or its key, is called."""
+    wanted, names = telling(value), keys.known_names(key) - _LITTLE
+    for one in said:
+        is_named = bool(names & frozenset(words(one))) or (bool(wanted) and says(one, value))
+        if is_named and _ENDED.search(plain(one)) and is_stated(one):
+            return Found(changes=True)
+    return Found("not_stated")

@@ -1,0 +1,98 @@
+"""A fact, what may become one, and what became of it. Pure; whoever writes facts and whoever reads them means this."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+from uuid import UUID
+
+type Origin = Literal["said", "extracted", "consolidated", "edited"]
+"""said: in so many words, found by a rule; extracted, consolidated: by a model; edited: by a person who may."""
+
+type Taken = Literal["new", "same", "refines", "contradicts", "retracted"]
+"""What changes something: a first value, the one that is known, a fuller one, another one, none any more."""
+
+type Refused = Literal[
+    "duplicate", "weaker", "older", "nothing_to_end", "below_floor", "not_users_own", "not_stated", "unknown_message",
+    "sensitive", "malformed", "private",
+]  # fmt: skip
+"""What changes nothing, and why.
+
+duplicate        taken from the very messages that the fact was taken from.
+weaker           less sure than what it would replace, and the user did not say that anything changed.
+older            said before what is known by now, or before it was taken back.
+nothing_to_end   taken back, and nothing of the kind is known.
+below_floor      less sure than anything that is kept.
+not_users_own    its words stand in none of the user's own messages.
+not_stated       the user asked, supposed or said it of somebody else.
+unknown_message  it names no message of the user's.
+sensitive        a password, a card, a number of an identity paper: never kept.
+malformed        it could not be read.
+private          of a conversation that others read.
+"""
+
+type Decision = Taken | Refused
+
+FLOOR = 0.6
+"""Nothing less sure is kept."""
+
+LONGEST_VALUE = 300
+"""Letters of a value; a longer one is no fact but a text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """Something that may be a fact.
+
+    at          when the user said it.
+    messages    the user's own, of one session, that it is taken from.
+    ends        it is so no longer; `value` are the words for what, "" where the key says it.
+    everything  with `ends`: whatever is known.
+    instead_of  what it takes the place of, in the user's words: the key is then that fact's.
+    adds        it holds beside what is known.
+    changes     the user said that it is otherwise now.
+    """
+
+    key: str
+    value: str
+    confidence: float
+    origin: Origin
+    at: datetime
+    messages: tuple[UUID, ...] = ()
+    ends: bool = False
+    everything: bool = False
+    instead_of: str = ""
+    adds: bool = False
+    changes: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The newest fact of a key, live or ended.
+
+    valid_from   when it was first said; sure_at: when it was last.
+    valid_until  when it ended, None while it is live.
+    messages     the user's own, of `session_id`, that say so.
+    """
+
+    id: UUID
+    key: str
+    value: str
+    confidence: float
+    origin: Origin
+    valid_from: datetime
+    sure_at: datetime
+    valid_until: datetime | None = None
+    session_id: UUID | None = None
+    messages: tuple[UUID, ...] = ()
+
+    @property
+    def is_live(self) -> bool:
+        return self.valid_until is None
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Whose facts: one user's in one binding, as the session itself says."""
+
+    user_id: UUID
+    binding_id: UUID

@@ -1,0 +1,144 @@
+"""What becomes of a candidate beside the fact that is known: the rules by which memory changes. Pure.
+
+A fact is superseded, never overwritten: the old row keeps the time for which it was so. Only what the user said later
+replaces what is known, and only when they said it in so many words, when they said that something changed, or when
+whoever read it is at least as sure as of what it replaces.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from uuid import UUID
+
+from parlour.memory.facts import keys, values
+from parlour.memory.facts.fact import FLOOR, Candidate, Decision, Known
+from parlour.memory.facts.wording import says, telling
+
+_OWN_WORDS = ("said", "edited")
+_SURE = 0.99
+"""No repetition makes a fact surer than this."""
+
+_JUST_NOW = timedelta(minutes=30)
+"""How far "forget that" reaches back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What becomes of a candidate. value, confidence: those of the fact that is live then, where one is."""
+
+    decision: Decision
+    value: str = ""
+    confidence: float = 0.0
+
+
+def decide(candidate: Candidate, latest: Known | None) -> Verdict:
+    """Hold a candidate against the newest fact of its key, live or ended; None when there never was one."""
+    if candidate.confidence < FLOOR:
+        return Verdict("below_floor")
+    if candidate.ends:
+        return _ended(candidate, latest)
+    if latest is None:
+        return Verdict("new", candidate.value, candidate.confidence)
+    if not latest.is_live:
+        return _after_the_end(candidate, latest)
+    if values.same(candidate.value, latest.value):
+        return _confirmed(candidate, latest)
+    return _differing(candidate, latest)
+
+
+def resolve(candidate: Candidate, live: Sequence[Known]) -> list[Candidate]:
+    """The candidate with the key of the fact that it is about, where it says so by that fact's words; one for each
+    fact that it takes back. None when nothing of the kind is known."""
+    if candidate.ends:
+        return [replace(candidate, key=one.key, value=one.value) for one in _taken_back(candidate, live)]
+    if candidate.instead_of:
+        replaced = [one for one in live if says(one.value, candidate.instead_of)]
+        named = [one for one in replaced if one.key == candidate.key] or replaced
+        if named:
+            return [replace(candidate, key=named[0].key)]
+    return [candidate] if candidate.key else []
+
+
+def _taken_back(candidate: Candidate, live: Sequence[Known]) -> list[Known]:
+    if candidate.everything:
+        return list(live)
+    if candidate.key:
+        return [one for one in live if one.key == candidate.key and _is_about(candidate.value, one)]
+    if not candidate.value:
+        recent = [one for one in live if timedelta() <= candidate.at - one.sure_at <= _JUST_NOW]
+        newest = max((one.sure_at for one in recent), default=None)
+        return [one for one in recent if one.sure_at == newest]
+    return _best(candidate.value, live)
+
+
+def _is_about(words: str, one: Known) -> bool:
+    """Whether the words that take something back are no others than the fact's."""
+    return not words or says(one.value, words) or says(words, one.value)
+
+
+def _best(words: str, live: Sequence[Known]) -> list[Known]:
+    """The facts that the words name: by their value, else by what their key is called."""
+    by_value = [one for one in live if says(words, one.value) or says(one.value, words)]
+    if by_value:
+        return by_value
+    wanted = frozenset(telling(words))
+    named = [one for one in live if wanted and wanted <= keys.known_names(one.key)]
+    return named if len({one.key for one in named}) == 1 else [one for one in named if _is_named(one, wanted)]
+
+
+def _is_named(one: Known, wanted: frozenset[str]) -> bool:
+    return wanted == frozenset(one.key.rpartition(".")[2].split("_"))
+
+
+def _ended(candidate: Candidate, latest: Known | None) -> Verdict:
+    if latest is None or not latest.is_live:
+        return Verdict("nothing_to_end")
+    if candidate.at < latest.sure_at:
+        return Verdict("older", latest.value, latest.confidence)
+    return Verdict("retracted")
+
+
+def _after_the_end(candidate: Candidate, latest: Known) -> Verdict:
+    """What was said before something was taken back does not bring it back."""
+    if latest.valid_until is not None and candidate.at <= latest.valid_until:
+        return Verdict("older")
+    return Verdict("new", candidate.value, candidate.confidence)
+
+
+def _confirmed(candidate: Candidate, latest: Known) -> Verdict:
+    """Said again, it is surer; read again in the same message, it is not."""
+    if set(candidate.messages) <= set(latest.messages) and candidate.origin != "edited":
+        return Verdict("duplicate", latest.value, latest.confidence)
+    return Verdict("same", latest.value, surer(latest.confidence, candidate.confidence))
+
+
+def _differing(candidate: Candidate, latest: Known) -> Verdict:
+    if candidate.at < latest.sure_at:
+        return Verdict("older", latest.value, latest.confidence)
+    if candidate.adds and latest.key in keys.ADDITIVE:
+        return Verdict("refines", values.joined(latest.value, candidate.value), candidate.confidence)
+    if values.fuller(candidate.value, latest.value) and not candidate.changes:
+        return Verdict("refines", candidate.value, max(candidate.confidence, latest.confidence))
+    if latest.key in keys.GRADED and values.fuller(latest.value, candidate.value):
+        return _confirmed(candidate, latest)
+    if not _may_replace(candidate, latest):
+        return Verdict("weaker", latest.value, latest.confidence)
+    return Verdict("contradicts", candidate.value, candidate.confidence)
+
+
+def _may_replace(candidate: Candidate, latest: Known) -> bool:
+    if candidate.origin in _OWN_WORDS:
+        return True
+    if latest.origin == "edited" or candidate.at == latest.sure_at:
+        return False
+    return candidate.changes or candidate.confidence >= latest.confidence
+
+
+def surer(known: float, said: float) -> float:
+    """How sure a fact is that is known and said again."""
+    return max(known, min(_SURE, 1 - (1 - known) * (1 - said / 2)))
+
+
+def merged_messages(known: Sequence[UUID], said: Sequence[UUID], most: int = 20) -> list[UUID]:
+    """The messages of both, oldest first, the newest of them where they are many."""
+    return list(dict.fromkeys((*known, *said)))[-most:]

@@ -1,0 +1,139 @@
+"""Whether what follows "my name is" is a name: the values that rules find, checked by their kind. Pure."""
+
+import re
+
+from parlour.memory.facts.said_rules import LANGUAGES
+from parlour.memory.facts.wording import plain, telling, words
+from parlour.models.words import vocabulary
+
+EVERYTHING = "everything"
+"""The key of what takes back all that is known."""
+
+_MOST_WORDS = 8
+_BAD_FIRST = vocabulary(
+    "not no also just still so very really going looking trying having being getting calling writing here there sure "
+    "sorry afraid interested happy glad able unable about almost already in on at to from with without for of by it "
+    "this that these those what who how when where why which if because and or but as is are was were be been out up "
+    "down off back done ready late early fine good great ok okay well sick tired busy free stuck lost confused worried "
+    "curious new only too your you his her their its some any all more most much many other another same such waiting "
+    "thinking planning hoping wondering using asking facing unhappy disappointed getting working coming leaving home"
+)
+_NO_NAMES = vocabulary(
+    "back now later tomorrow today tonight soon asap urgently when if at on in before after by between please again "
+    "first once only anytime sometime immediately up out names crazy old sir madam maam mam maybe not a an the from"
+)
+_NO_PLACES = vocabulary(
+    "a an the my our your his her their another different new bigger smaller same one hotel room house flat apartment "
+    "touch contact trouble india's peace fear hope denial charge front next back other someone something"
+)
+_NO_EMPLOYERS = vocabulary(
+    "home myself you your me us them it him her this that these those a an my our free money fun now nights weekends "
+    "remotely from day two three hours long hard late people children kids everyone anyone nobody"
+)
+_NO_LIKES = vocabulary(
+    "to it that this these those them him her you your how when what where if the way idea sound look one ones more "
+    "nothing something anything everything so some any all us me my"
+)
+_PEOPLES = vocabulary(
+    "indian american british english french german spanish italian chinese japanese korean russian tamilian punjabi "
+    "bengali gujarati marathi kannadiga malayali telugu hindu muslim christian sikh jain buddhist vegetarian vegan "
+    "diabetic monday tuesday wednesday thursday friday saturday sunday january february march april may june july "
+    "august september october november december urgent important"
+)
+_WORKS = re.compile(
+    r"(?:er|or|ist|ian|ant|eer|man|woman|ress|yst|ect|smith|wright)$|^(?:nurse|teacher|doctor|lawyer|student|chef|ceo|cto|cfo"
+    r"|founder|co-founder|freelancer|intern|pilot|judge|priest|homemaker|housewife|entrepreneur|advocate|professor"
+    r"|tutor|coach|guide|cook|clerk|driver|guard|surgeon|dentist|vet|athlete|model|artist|analyst|head|director"
+    r"|partner|lead|executive|associate|trainee|apprentice|retiree|farmer|baker|tailor)$",
+    re.IGNORECASE,
+)
+_NO_WORKS = vocabulary(
+    "user customer member number matter longer reader beginner owner holder remember subscriber buyer seller caller "
+    "fan bit lot person newcomer winner believer order letter minor senior other another either neighbor neighbour "
+    "father mother brother sister"
+)
+_DATED = re.compile(r"\d|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)", re.IGNORECASE)
+
+
+def cleaned(value: str, kind: str) -> str | None:
+    """The value as it is kept, or None when it is none of its kind (see `said_rules.Rule`)."""
+    kept = " ".join(value.split()).strip(" .,'\"-:")
+    spoken = words(kept)
+    if not spoken or not kept:
+        return None
+    if kind == "free":
+        return kept
+    fits = _FITS[kind]
+    if kind == "short":
+        kept = re.sub(r"\s+(?:plan|tier|package|subscription|membership)$", "", kept, flags=re.IGNORECASE)
+    without = re.sub(r"^(?:the|a|an|some|my|our)\s+", "", kept, flags=re.IGNORECASE) if kind in _ARTICLES else kept
+    return without if without and fits(without, words(without)) else None
+
+
+def topic(text: str) -> str:
+    """What a sentence is about, in at most three words of its own."""
+    return " ".join([word for word in telling(text) if len(word) > 1 and not any(map(str.isdigit, word))][:3])
+
+
+def _is_name(value: str, spoken: list[str]) -> bool:
+    return spoken[0] not in _BAD_FIRST and len(spoken) <= (4 if value[0].isupper() else 2)
+
+
+def _is_proper(value: str, spoken: list[str]) -> bool:
+    known = _PEOPLES | LANGUAGES | _BAD_FIRST
+    return value[0].isupper() and not any(word in known for word in spoken) and len(spoken) <= 4
+
+
+def _is_nickname(_value: str, spoken: list[str]) -> bool:
+    return spoken[0] not in _NO_NAMES and spoken[0] not in _BAD_FIRST and len(spoken) <= 3
+
+
+def _is_place(value: str, spoken: list[str]) -> bool:
+    is_short = len(spoken) <= 5 and spoken[0] not in _NO_PLACES and spoken[0] not in _BAD_FIRST
+    return is_short and not value[0].isdigit() and spoken[0] not in LANGUAGES
+
+
+def _is_employer(_value: str, spoken: list[str]) -> bool:
+    return len(spoken) <= 6 and spoken[0] not in _NO_EMPLOYERS and spoken[0] not in _BAD_FIRST
+
+
+def _is_occupation(_value: str, spoken: list[str]) -> bool:
+    worked = [word for word in spoken if _WORKS.search(word)]
+    return len(spoken) <= 6 and bool(worked) and not any(word in _NO_WORKS for word in spoken)
+
+
+def _is_liked(_value: str, spoken: list[str]) -> bool:
+    return len(spoken) <= _MOST_WORDS and spoken[0] not in _NO_LIKES and bool(telling(" ".join(spoken)))
+
+
+def _is_short(_value: str, spoken: list[str]) -> bool:
+    return len(spoken) <= _MOST_WORDS and spoken[0] not in _BAD_FIRST
+
+
+def _is_dated(value: str, spoken: list[str]) -> bool:
+    return len(spoken) <= _MOST_WORDS and bool(_DATED.search(value))
+
+
+def _is_figure(value: str, spoken: list[str]) -> bool:
+    return len(spoken) <= _MOST_WORDS and any(map(str.isdigit, value))
+
+
+def _is_standing(_value: str, spoken: list[str]) -> bool:
+    return len(spoken) >= 2 and not plain(" ".join(spoken)).startswith(("never mind", "always been", "never had"))
+
+
+_ARTICLES = frozenset({"short", "employer", "occupation", "liked", "preferred", "place"})
+_FITS = {
+    "name": _is_name,
+    "proper": _is_proper,
+    "nickname": _is_nickname,
+    "place": _is_place,
+    "employer": _is_employer,
+    "occupation": _is_occupation,
+    "liked": _is_liked,
+    "preferred": _is_liked,
+    "short": _is_short,
+    "dated": _is_dated,
+    "figure": _is_figure,
+    "standing": _is_standing,
+}

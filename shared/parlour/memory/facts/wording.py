@@ -1,0 +1,94 @@
+"""The words of a text in any script, and which of them tell something. Pure."""
+
+import re
+import unicodedata
+
+from parlour.models.words import vocabulary
+
+_LETTER = r"[^\s!-/:-@\[-`{-~\u00a1-\u00bf\u2010-\u206f\u0964\u0965\u3000-\u3020\uff01-\uff0f\uff1a-\uff20]"
+_WORD = re.compile(rf"{_LETTER}+(?:[@.+'\u2019_/-]{_LETTER}+)*")
+"""Marks that stand inside a word, such as vowel signs, are letters here; so are the joiners of Indic scripts."""
+
+_ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)")
+_GROUPED = re.compile(r"(?<=\d)[,\u00a0\u202f](?=\d)")
+_SENTENCE = re.compile(r"(?<=[.!?\u0964\u0965])\s+|(?<=[\u3002\uff01\uff1f])|\n+")
+_DENSE = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]")
+"""Scripts that write no spaces: Thai, Japanese, Chinese."""
+
+_EMPTY = vocabulary(
+    "a an the and or of to in on at by for from with is am are was were be been my our your his her their its i we me "
+    "us you it this that these those mr mrs ms dr please now just also too very really as do does did have has had "
+    "plan tier package subscription membership city town called named name user likes prefers always loves enjoys "
+    "hai hain mein mera meri mujhe main hoon hu ka ki ke ko se है हूँ हूं में मेरा मेरी का की के को से என் நான்"
+)
+"""Words that say nothing by themselves about which value it is."""
+
+_NOT = vocabulary(
+    "not no never none nor dislikes dislike hates hate avoids avoid without cannot don't doesn't didn't isn't aren't "
+    "wasn't can't won't wouldn't nahi nahin mat नहीं मत இல்லை பிடிக்காது"
+)
+"""Words that turn a value round."""
+
+_LEAST = 3
+"""Letters that two forms of one word share at least."""
+
+
+def plain(text: str) -> str:
+    """The text in one spelling: composed, small letters, single spaces, digits without group marks."""
+    return _GROUPED.sub("", " ".join(unicodedata.normalize("NFKC", text).casefold().replace("\u2019", "'").split()))
+
+
+def words(text: str) -> list[str]:
+    """The words of the text in one spelling, in their order; 3rd is 3."""
+    return [_ORDINAL.sub(r"\1", word) for word in _WORD.findall(plain(text))]
+
+
+def telling(text: str) -> list[str]:
+    """The words that tell something; all of them where none does by itself."""
+    found = words(text)
+    return [word for word in found if word not in _EMPTY and word not in _NOT] or found
+
+
+def is_negative(text: str) -> bool:
+    """Whether the words say of something that it is not so, or not wanted."""
+    return any(word in _NOT for word in words(text))
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences and lines of the text, without those that have no word."""
+    return [one.strip() for one in _SENTENCE.split(text) if one.strip()]
+
+
+def holds(there: frozenset[str], word: str) -> bool:
+    """Whether a word stands among others, as it is or in another form of itself; one with a digit only as it is."""
+    if word in there:
+        return True
+    if any(letter.isdigit() for letter in word):
+        return any(_digits(word) == _digits(other) for other in there if any(map(str.isdigit, other)))
+    return any(_akin(word, other) for other in there)
+
+
+def says(text: str, value: str) -> bool:
+    """Whether every telling word of the value stands in the text."""
+    if _DENSE.search(value):
+        return plain(value).replace(" ", "") in plain(text).replace(" ", "")
+    there = frozenset(words(text))
+    wanted = telling(value)
+    return bool(wanted) and all(holds(there, word) for word in wanted)
+
+
+def stem(word: str) -> str:
+    """A word without its plural; enough to compare values."""
+    return word[:-1] if len(word) > _LEAST and word.endswith("s") and not word.endswith("ss") else word
+
+
+def _akin(word: str, other: str) -> bool:
+    """Whether one is the other with a short ending: vegetarian and vegetarians. Endings of scripts that write many
+    letters for a sound are longer: Chennai, and in Chennai, in Tamil."""
+    short, long = sorted((word, other), key=len)
+    ending = max(2, len(short) // 3) if short.isascii() else max(4, len(short) // 2)
+    return len(short) >= _LEAST and long.startswith(short) and len(long) - len(short) <= ending
+
+
+def _digits(word: str) -> str:
+    return "".join(letter for letter in word if letter.isalnum())
