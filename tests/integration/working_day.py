@@ -50,6 +50,7 @@ from tests.integration.pulses_due import pulses_due
 from tests.integration.pulses_read import pulses_read
 from tests.integration.pulses_written import pulses_written
 from tests.integration.records_kept import of_a_kind_left_for_tomorrow, records_kept
+from tests.integration.remembered import remembered
 from tests.integration.sent_along import sent_along
 
 ISSUER = Issuer("https://id.example.org", rsa.generate_private_key(public_exponent=65537, key_size=2048))
@@ -123,6 +124,7 @@ def play(desk: Desk) -> None:
     pulses_written(desk)
     pulses_read(desk)
     talk_about_a_record(desk)
+    remembered(desk)
     prompts_kept(desk)
     money(desk)
     of_a_kind_left_for_tomorrow(desk)

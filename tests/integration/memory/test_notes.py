@@ -1,0 +1,175 @@
+"""An agent's notes on a conversation: what its tools did at once, what its summariser says later, and who is told."""
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from parlour.infra.jsonable import Json, JsonObject, canonical
+from parlour.memory.recalling import recall
+from parlour.memory.state import states
+from parlour.memory.state.states import Applied
+from parlour.principal import Principal
+from tests.desk import Desk, calls, says, searches
+from tests.integration.memory.planted import visitor_of
+
+RISK: JsonObject = {"severity": "high", "status": "open"}
+
+
+class Talk:
+    """A visitor's conversation with the site desk, and its notes."""
+
+    def __init__(self, desk: Desk) -> None:
+        self.desk = desk
+        self.visitor, self.session = visitor_of(desk)
+
+    def ask(self, text: str, *script: Any) -> str:
+        """The notes as the turn's first prompt tells them."""
+        self.desk.write_web(self.visitor, self.session, text)
+        before = len(self.desk.model.requests)
+        self.desk.model.script = [*script] or [says("Very well.")]
+        self.desk.run()
+        return notes_in(list(self.desk.model.requests[before].messages))
+
+    def turns(self) -> list[UUID]:
+        found = self.desk.rows(f"SELECT id FROM turns WHERE session_id = '{self.session}' ORDER BY number")
+        return [UUID(str(one)) for (one,) in found]
+
+    def reconcile(self, items: Json, updates: Json, turns: Sequence[UUID] = ()) -> Applied:
+        with self.desk.database.transaction(self.desk.tenant_id) as tx:
+            return states.reconcile(tx, self.session, items, updates, list(turns), self.desk.clock())
+
+    def notes(self) -> JsonObject:
+        """As a summariser is given them."""
+        with self.desk.database.transaction(self.desk.tenant_id) as tx:
+            return recall.notes(tx, self.session, self.desk.clock())
+
+
+def notes_in(messages: Sequence[JsonObject]) -> str:
+    """The block of layer 8, "" where there is none."""
+    blocks: list[Any] = [block for message in messages for block in message["content"]]  # type: ignore[union-attr]
+    return "\n".join(str(one["text"]) for one in blocks if str(one.get("text", "")).startswith("<parlour:state>"))
+
+
+def adds(title: str, **more: Json) -> list[Json]:
+    return [{"op": "add", "item": {"kind": "task", "title": title, **more}}]
+
+
+def creates(name: str) -> list[JsonObject]:
+    return calls("create_entity", kind="risk", name=name, properties=RISK)
+
+
+@pytest.fixture
+def talk(desk: Desk) -> Talk:
+    return Talk(desk)
+
+
+def test_a_record_that_a_tool_made_is_noted_with_the_turn_and_told_in_the_next(talk: Talk) -> None:
+    assert talk.ask("Note the water in the cellar as a risk.", creates("Water in the cellar"), says("Done.")) == ""
+    assert "- records: risk/" in talk.ask("And now?")
+    assert "Water in the cellar" in canonical(talk.notes())
+
+
+def test_a_turn_that_changed_nothing_makes_no_notes(talk: Talk) -> None:
+    talk.ask("How wide is the crack?", searches("crack"), says("0.35 mm."))
+    assert talk.desk.rows("SELECT 1 FROM agent_states") == []
+
+
+def test_what_was_done_is_noted_also_where_the_turn_ends_without_an_answer(talk: Talk) -> None:
+    talk.desk.rows("UPDATE agents SET max_tool_iterations = 1 RETURNING id")
+    talk.ask("Note the water.", creates("Water in the cellar"), creates("More of it"), says("Done."))
+    assert "Water in the cellar" in canonical(talk.notes())
+
+
+def test_an_open_item_that_became_a_record_is_settled(talk: Talk) -> None:
+    talk.ask("We should watch the water in the cellar.")
+    talk.reconcile(adds("Water in the cellar"), {}, talk.turns())
+    assert "- open task i1: Water in the cellar" in talk.ask("What is open?")
+    talk.ask("Make a risk of it.", creates("Water in the cellar"), says("Done."))
+    told = talk.ask("What is open?")
+    assert "- done task i1: Water in the cellar -> risk/" in told
+
+
+def test_a_summariser_names_only_records_that_the_user_may_see(talk: Talk) -> None:
+    ((seen, hidden),) = talk.desk.rows(
+        "SELECT t.key || '/' || e.key, t.key || '/nowhere' FROM entities e JOIN entity_types t ON t.id = e.type_id"
+        " WHERE e.classification = 0 AND e.deleted_at IS NULL ORDER BY e.key LIMIT 1"
+    )
+    entities: list[Json] = [{"id": str(seen), "kind": "x"}, {"id": str(hidden), "kind": "x"}]
+    applied = talk.reconcile([], {"current_understanding": {"entities": entities}})
+    assert (applied.taken, [one.reason for one in applied.refused]) == (1, ["unknown_record"])
+    assert f"- records: {seen}" in talk.ask("And now?")
+    talk.desk.rows(f"UPDATE entities SET classification = 3 WHERE key = '{str(seen).partition('/')[2]}' RETURNING 1")
+    assert talk.ask("And now?") == ""
+    assert talk.notes() == {}
+    applied = talk.reconcile([], {"current_understanding": {"entities": [{"id": str(hidden), "kind": "x"}]}})
+    assert applied.taken == 0
+
+
+def test_a_note_on_what_was_drawn_from_something_closed_is_told_no_more(talk: Talk) -> None:
+    talk.ask("What about the crack?")
+    ((reply,),) = talk.desk.rows("SELECT id FROM messages WHERE direction = 'outbound'")
+    ((document,),) = talk.desk.rows(
+        "INSERT INTO citations (tenant_id, message_id, number, title, document_id)"
+        f" SELECT d.tenant_id, '{reply}', 1, d.title, d.id FROM documents d LIMIT 1 RETURNING document_id"
+    )
+    talk.ask("And lunch?")
+    first, second = talk.turns()
+    talk.reconcile(adds("Widen the crack to 0.35 mm"), {}, [first])
+    talk.reconcile(adds("Order lunch"), {}, [second])
+    assert "0.35 mm" in talk.ask("What is open?")
+    talk.desk.rows(f"UPDATE documents SET classification = 3 WHERE id = '{document}' RETURNING 1")
+    told = talk.ask("What is open?")
+    assert "0.35 mm" not in told
+    assert "Order lunch" in told
+    assert "0.35 mm" not in canonical(talk.notes())
+
+
+def test_notes_that_rest_on_a_forgotten_turn_go_and_no_others(talk: Talk) -> None:
+    for text in ("The code is 4471.", "Order lunch."):
+        talk.ask(text)
+    first, second = talk.turns()
+    talk.reconcile(adds("Use the code 4471"), {}, [first])
+    talk.reconcile(adds("Order lunch"), {}, [second])
+    with talk.desk.database.transaction(talk.desk.tenant_id) as tx:
+        assert states.forget_turns(tx, talk.session, [first], talk.desk.clock()) == 1
+    kept = canonical(talk.desk.rows("SELECT state FROM agent_states"))
+    assert "4471" not in kept
+    assert str(first) not in kept
+    assert "Order lunch" in kept
+
+
+def test_a_turn_and_a_summary_that_end_together_lose_none_of_each_others_notes(talk: Talk) -> None:
+    """The turn's end holds the row: what a summariser says comes after it, on top."""
+
+    def meanwhile() -> None:
+        talk.reconcile(adds("Order lunch"), {}, talk.turns())
+
+    talk.desk.model.during = meanwhile
+    talk.ask("Note the water.", creates("Water in the cellar"), says("Done."))
+    kept = canonical(talk.notes())
+    assert "Order lunch" in kept
+    assert "Water in the cellar" in kept
+
+
+def test_what_a_summariser_says_of_another_sessions_notes_never_reaches_them(desk: Desk) -> None:
+    one, other = Talk(desk), Talk(desk)
+    one.ask("Good morning.")
+    one.reconcile(adds("Order lunch"), {}, one.turns())
+    assert other.ask("What is open?") == ""
+    assert one.ask("What is open?")
+
+
+def test_a_turn_that_ends_twice_notes_once(talk: Talk) -> None:
+    talk.ask("Note the water.", creates("Water in the cellar"), says("Done."))
+    before = talk.desk.rows("SELECT state, version FROM agent_states")
+    talk.desk.run()  # the wake is delivered again
+    assert talk.desk.rows("SELECT state, version FROM agent_states") == before
+
+
+def test_notes_are_not_shown_to_a_principal_of_another_tenant(talk: Talk) -> None:
+    talk.ask("Note the water.", creates("Water in the cellar"), says("Done."))
+    stranger = Principal(UUID(int=9), "system", clearance=3)
+    with talk.desk.database.transaction(stranger) as tx:
+        assert recall.notes(tx, talk.session, talk.desk.clock()) == {}

@@ -1,0 +1,34 @@
+"""The part of the working day in which something is remembered: a fact and an episode are told and counted, and an
+agent's notes are written by a tool and by a summariser, and lose what rests on a turn that is forgotten."""
+
+from uuid import UUID
+
+from parlour.infra.jsonable import JsonObject
+from parlour.memory.recalling import recall
+from parlour.memory.state import states
+from tests.desk import Desk, calls, says, searches
+from tests.integration.memory.planted import another, episode, fact
+
+_RISK: JsonObject = {"severity": "high", "status": "open"}
+_ASKED = "Is the crane permit there? Note the water in the cellar as a risk."
+
+
+def remembered(desk: Desk) -> None:
+    """A visitor comes back."""
+    visitor = desk.visit()
+    session = desk.session_of(visitor)
+    fact(desk, session, "permit", "KX-4471")
+    episode(desk, another(desk, session), "They asked for the crane permit.")
+    desk.write_web(visitor, session, _ASKED)
+    note = calls("create_entity", kind="risk", name="Water in the cellar", properties=_RISK)
+    desk.model.script = [searches("crane permit"), note, says("KX-4471 [1].")]
+    desk.run()
+    found = desk.rows(f"SELECT id FROM turns WHERE session_id = '{session}'")
+    turns = [UUID(str(one)) for (one,) in found]
+    ((record,),) = desk.rows("SELECT key FROM entities WHERE name = 'Water in the cellar'")
+    item: JsonObject = {"kind": "task", "title": "Pump it out", "relatedEntityIds": [f"risk/{record}"]}
+    with desk.database.transaction(desk.tenant_id) as tx:
+        applied = states.reconcile(tx, session, [{"op": "add", "item": item}], {}, turns, desk.clock())
+        assert applied.taken == 1
+        assert recall.notes(tx, session, desk.clock())
+        assert states.forget_turns(tx, session, turns, desk.clock()) == 1
