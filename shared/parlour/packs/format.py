@@ -126,7 +126,7 @@ class Routing(Part):
 
 
 class Memory(Part):
-    """How many facts and episodes a turn recalls; kept for when Parlour remembers."""
+    """How many facts and episodes a turn is told of at most; where no facts are told, none are looked for either."""
 
     facts: Annotated[int, Field(ge=0, le=100)] = 30
     episodes: Annotated[int, Field(ge=0, le=50)] = 5
