@@ -23,9 +23,11 @@ from parlour.memory.state.shape import (
     Entity,
     Expectation,
     Hypothesis,
+    Kind,
     Reading,
     State,
     StateItem,
+    Status,
     clipped,
     read_by,
     words_of,
@@ -149,12 +151,9 @@ class _Applying:
         name = str(given["id"]) if _ID.fullmatch(str(given.get("id", ""))) else bounded.free_id(self.state)
         if any(one.id == name for one in self.state.items):
             raise _Refused("id_taken")
-        kind = str(given.get("kind"))
-        if kind not in KINDS:
-            raise _Refused("unknown_kind")
         item = StateItem(
-            name, kind, title, self.now, self.now, clipped(given.get("details"), LONGEST_DETAILS),  # type: ignore[arg-type]
-            self._status(given) or "active", self._related(given), readings=(self.reading,),  # type: ignore[arg-type]
+            name, _kind(given.get("kind")), title, self.now, self.now, clipped(given.get("details"), LONGEST_DETAILS),
+            _status(given, "active"), self._related(given), readings=(self.reading,),
         )  # fmt: skip
         self.state = bounded.with_item(self.state, item) or self._full()
 
@@ -162,17 +161,14 @@ class _Applying:
         """What a patch says of an item; what came of it is never a model's to say."""
         title = _title(patch) if "title" in patch else item.title
         details = clipped(patch["details"], LONGEST_DETAILS) if "details" in patch else item.details
-        kind = str(patch.get("kind", item.kind))
-        if kind not in KINDS:
-            raise _Refused("unknown_kind")
         is_same = (title, details) == (item.title, item.details)
         is_anew = title != item.title and (details != item.details or not details)
         readings = item.readings if is_same else self._rests(() if is_anew else item.readings)
         related = tuple(dict.fromkeys((*item.related_entity_ids, *self._related(patch))))[:_MOST_RELATED]
         self._put(
             replace(
-                item, kind=kind, title=title, details=details, status=self._status(patch) or item.status,
-                related_entity_ids=related, updated_at=self.now, readings=readings,
+                item, kind=_kind(patch.get("kind", item.kind)), title=title, details=details,
+                status=_status(patch, item.status), related_entity_ids=related, updated_at=self.now, readings=readings,
             )
         )  # fmt: skip
 
@@ -185,12 +181,6 @@ class _Applying:
         if found is None:
             raise _Refused("unknown_id")
         return found
-
-    def _status(self, given: JsonObject) -> str:
-        status = given.get("status", "")
-        if status not in ("", *STATUSES):
-            raise _Refused("unknown_status")
-        return str(status)
 
     def _related(self, given: JsonObject) -> tuple[str, ...]:
         asked = _list(given.get("related_entity_ids", given.get("relatedEntityIds", [])))
@@ -268,6 +258,20 @@ def _handles(value: Json) -> set[str]:
             return {value}
         case _:
             return set()
+
+
+def _kind(given: Json) -> Kind:
+    found = next((one for one in KINDS if one == given), None)
+    if found is None:
+        raise _Refused("unknown_kind")
+    return found
+
+
+def _status(given: JsonObject, otherwise: Status) -> Status:
+    found = next((one for one in STATUSES if one == given.get("status", otherwise)), None)
+    if found is None:
+        raise _Refused("unknown_status")
+    return found
 
 
 def _title(given: JsonObject) -> str:

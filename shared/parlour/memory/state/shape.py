@@ -16,8 +16,8 @@ from parlour.infra.jsonable import JsonObject
 type Kind = Literal["task", "doc", "note", "idea", "question"]
 type Status = Literal["active", "resolved", "discarded"]
 
-KINDS: tuple[str, ...] = get_args(Kind.__value__)
-STATUSES: tuple[str, ...] = get_args(Status.__value__)
+KINDS: tuple[Kind, ...] = get_args(Kind.__value__)
+STATUSES: tuple[Status, ...] = get_args(Status.__value__)
 
 MOST_ENTITIES, MOST_DEPENDENCIES = 40, 40
 MOST_ASSUMPTIONS, MOST_EXPECTATIONS, MOST_HYPOTHESES = 16, 12, 12
