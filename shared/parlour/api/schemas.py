@@ -252,6 +252,15 @@ class Message(Told):
     attachments: list[AttachmentShown] = []
 
 
+class Forget(Asked):
+    """What is to be forgotten; `keep_records`: what its turns did to the tenant's records stays, and is listed."""
+
+    kind: Literal["user", "message", "file", "fact"]
+    id: UUID
+    dry_run: bool = False
+    keep_records: bool = False
+
+
 class BindingShown(Told):
     """A binding as the tenant's own people see it; `channels` are names only."""
 

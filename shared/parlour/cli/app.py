@@ -20,6 +20,7 @@ from parlour.cli import (
     costs,
     drawing,
     files,
+    forget,
     prompts,
     pulse,
     records,
@@ -193,6 +194,7 @@ app.command()(records.records)
 app.command()(records.show)
 app.command()(files.upload)
 app.command()(files.files)
+app.command(name="forget")(forget.forget)
 app.command()(reembedding.reembed)
 app.command()(attention.redrive)
 app.command()(attention.cancel)

@@ -17,7 +17,7 @@ from parlour.api.app import create_app
 from parlour.api.connections import Connections
 from parlour.api.services import Services
 from parlour.infra import log
-from parlour.infra.dead_letters import Redriven
+from parlour.infra.dead_letters import Discarded, Redriven
 from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database
@@ -170,6 +170,13 @@ class Letters:
 
     amount: int = 0
     problem: Exception | None = None
+    bodies: list[JsonObject] = field(default_factory=list)
+
+    def discard(self, is_about: Callable[[JsonObject], bool], most: int, /) -> Discarded:
+        stay = [one for one in self.bodies[:most] if not is_about(one)]
+        gone = len(self.bodies) - len(stay)
+        self.bodies = stay
+        return Discarded(gone, 0)
 
     def count(self) -> int:
         if self.problem:

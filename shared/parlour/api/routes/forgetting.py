@@ -1,0 +1,84 @@
+"""Having something forgotten: a user, a message, a file or a fact, with all that was made of it.
+
+Each answers with a report of what became of every row, and of what is out of reach. Asked again it goes on where it
+broke off, or gives the report of when it was done.
+"""
+
+from datetime import timedelta
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Query
+
+from parlour.api.access import Admin, Caller
+from parlour.api.schemas import Forget
+from parlour.forgetting import erase
+from parlour.forgetting.erase import Services, Wish
+from parlour.forgetting.report import Kind, Target
+from parlour.infra.jsonable import JsonObject
+
+router = APIRouter(prefix="/v1", tags=["forgetting"])
+
+_PATIENCE = timedelta(seconds=25)
+"""What is not done by then waits for whoever asks again: an answer may take 29 seconds."""
+
+DryRun = Annotated[bool, Query(description="only say what would go")]
+KeepRecords = Annotated[bool, Query(description="what its turns did to the tenant's records stays")]
+Most = Annotated[int, Query(ge=1, le=200)]
+
+
+@router.post("/forgettings")
+def forget(wanted: Forget, caller: Admin) -> JsonObject:
+    """Forget something, or with `dry_run` only say what would go."""
+    return _forgotten(caller, wanted.kind, wanted.id, dry_run=wanted.dry_run, keep_records=wanted.keep_records)
+
+
+@router.get("/forgettings")
+def list_forgettings(caller: Admin, most: Most = 50) -> JsonObject:
+    """What was forgotten, latest first; the reports are read one by one."""
+    with caller.transaction() as tx:
+        found = erase.reports(caller.principal, tx, most)
+    return {
+        "forgettings": [
+            {
+                "id": str(row.id), "kind": row.kind, "target_id": str(row.target_id), "asked_by": row.asked_by,
+                "at": row.at.isoformat(), "counts": row.report.get("counts"),
+            }
+            for row in found
+        ]
+    }  # fmt: skip
+
+
+@router.get("/forgettings/{report_id}")
+def get_forgetting(report_id: UUID, caller: Admin) -> JsonObject:
+    """What became of each row, and what is out of reach."""
+    with caller.transaction() as tx:
+        return erase.one_report(caller.principal, tx, report_id)
+
+
+@router.delete("/users/{user_id}")
+def forget_user(user_id: UUID, caller: Admin, dry_run: DryRun = False, keep_records: KeepRecords = False) -> JsonObject:
+    """Forget a person: their conversations on every channel, and all that was made of them."""
+    return _forgotten(caller, "user", user_id, dry_run=dry_run, keep_records=keep_records)
+
+
+@router.delete("/messages/{message_id}")
+def forget_message(
+    message_id: UUID, caller: Admin, dry_run: DryRun = False, keep_records: KeepRecords = False
+) -> JsonObject:  # fmt: skip
+    """Forget what one message said, and all that was made of it; its place in the conversation stays, empty."""
+    return _forgotten(caller, "message", message_id, dry_run=dry_run, keep_records=keep_records)
+
+
+def _forgotten(caller: Caller, kind: Kind, target_id: UUID, *, dry_run: bool, keep_records: bool) -> JsonObject:
+    services, until = caller.services, caller.now + _PATIENCE
+
+    def seconds_left() -> float:
+        return (until - services.clock()).total_seconds()
+
+    with services.connections.rent() as database:
+        reaching = Services(
+            database, services.media, services.uploads, services.dead_letters, services.clock, services.new_id
+        )
+        wish = Wish(Target(kind, target_id), dry_run=dry_run, keep_records=keep_records)
+        return erase.forget(caller.principal, reaching, wish, seconds_left)

@@ -1,0 +1,1 @@
+"""Having something forgotten: what was made of it, where that lies, and what becomes of it."""

@@ -1,0 +1,293 @@
+"""Having something forgotten: whatever was made of it is taken away, and a report says what became of each row.
+
+First what it hangs on is read, the records of prompts are looked through, and whoever is at work on any of it is
+interrupted; then the files go, what others were told, and last the rows themselves. Every part may be done twice: what
+broke off in the middle is finished by asking again. What others drew from more than that is written anew from the rest.
+"""
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from parlour.forgetting import archives, lineage, prompts, records, report, store
+from parlour.forgetting.letters import Known
+from parlour.forgetting.lineage import Reach
+from parlour.forgetting.report import Beyond, Report, Target
+from parlour.forgetting.store import ReportRow
+from parlour.forgetting.texts import Search, Texts
+from parlour.infra import log, work_due
+from parlour.infra.dead_letters import DeadLetters
+from parlour.infra.errors import NotFound, QueueUnavailable, RetryError
+from parlour.infra.ids import NewId
+from parlour.infra.jsonable import JsonObject
+from parlour.infra.objects import Store, Uploads
+from parlour.infra.postgres import Database, SecondsLeft, Transaction
+from parlour.knowledge.files import uploads
+from parlour.knowledge.records import stale
+from parlour.principal import Principal
+from parlour.tenancy import audit, roles
+
+_MOST_LETTERS = 1_000
+"""Dead letters of one queue that are looked at."""
+
+_MESSAGES_OF_AN_ANCHOR = 50
+_MANY_OBJECTS = 500
+
+_SHORT = 24
+"""Characters up to which a text may be anybody's: an answer of yes or no, a greeting."""
+
+_SECONDS_KEPT = 3.0
+"""With less time than this no further conversation is taken away."""
+
+
+class Unfinished(RetryError):
+    """Part of it is forgotten; ask again, and it goes on from there."""
+
+    code = "unfinished"
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """What forgetting reaches. media: the bucket of what came with messages and of old messages; files: of uploads."""
+
+    database: Database
+    media: Store
+    files: Uploads
+    dead_letters: Mapping[str, DeadLetters]
+    clock: Callable[[], datetime]
+    new_id: NewId
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is to be forgotten, and how.
+
+    dry_run       nothing is changed; the report says what would be.
+    keep_records  what its turns did to the tenant's records stays, and is listed.
+    """
+
+    target: Target
+    dry_run: bool = False
+    keep_records: bool = False
+
+
+def forget(principal: Principal, services: Services, wish: Wish, seconds_left: SecondsLeft) -> JsonObject:
+    """The report, as `Report.to_json` has it. Asked again of what was forgotten before, it is that report.
+
+    Needs the role admin. NotFound when there is no such thing, Conflict while a turn that goes is being answered. A
+    RetryError leaves a part to whoever asks again.
+    """
+    roles.require(principal, "admin")
+    now = services.clock()
+    told = Report(services.new_id(now), wish.target, principal.name, now, wish.dry_run)
+    act_id = services.new_id(now)
+    try:
+        found = services.database.run(principal, lambda tx: _reach(tx, wish))
+    except NotFound:
+        return _before(principal, services, wish)
+    work = _Work(principal, services, wish, found, told, now)
+    work.look(seconds_left)
+    if not wish.dry_run:
+        work.erase(seconds_left)
+        services.database.run(principal, lambda tx: _note(principal, tx, told, act_id))
+        log.info("forgotten", principal=principal.name, kind=wish.target.kind, id=wish.target.id)
+    return told.to_json()
+
+
+def reports(principal: Principal, tx: Transaction, most: int = 50) -> list[ReportRow]:
+    """What was forgotten in the tenant, latest first. Needs the role admin."""
+    roles.require(principal, "admin")
+    return store.reports(tx, most)
+
+
+def one_report(principal: Principal, tx: Transaction, report_id: UUID) -> JsonObject:
+    """One report; NotFound when there is none of that id. Needs the role admin."""
+    roles.require(principal, "admin")
+    for row in store.reports(tx, 1, report_id=report_id):
+        return row.report
+    raise NotFound("there is no report of that id")
+
+
+def _reach(tx: Transaction, wish: Wish) -> Reach:
+    return lineage.reach(tx, wish.target, keep_records=wish.keep_records)
+
+
+def _before(principal: Principal, services: Services, wish: Wish) -> JsonObject:
+    """What became of it when it was forgotten; NotFound when it never was."""
+    for row in services.database.run(principal, lambda tx: store.reports(tx, 1, target_id=wish.target.id)):
+        return row.report
+    raise NotFound(f"there is no such {wish.target.kind}, and none was forgotten")
+
+
+def _note(principal: Principal, tx: Transaction, told: Report, act_id: UUID) -> None:
+    row = ReportRow(told.id, told.target.kind, told.target.id, told.asked_by, told.to_json(), told.at)
+    store.keep_report(tx, row)
+    action, target = f"{told.target.kind}.forgotten", f"{told.target.kind}:{told.target.id}"
+    audit.record(principal, tx, action, target, report.counted(told.rows), told.at, lambda _: act_id)
+
+
+@dataclass(slots=True)
+class _Work:
+    """One forgetting under way."""
+
+    principal: Principal
+    services: Services
+    wish: Wish
+    reach: Reach
+    told: Report
+    now: datetime
+    texts: Texts | None = None
+
+    def look(self, seconds_left: SecondsLeft) -> None:
+        """What goes, without changing anything."""
+        reach, told = self.reach, self.told
+        bodies = self._run(lambda tx: store.words(tx, "bodies", ids=reach.messages if not reach.sessions else []))
+        self.texts = Search(self.services.database, self.principal, reach, seconds_left).run(bodies)
+        for table, rows in reach.rows.items():
+            for fate in dict.fromkeys(rows.values()):
+                told.note(fate, table, [one for one, its in rows.items() if its == fate])
+        for month, hashes in self.texts.dropped.items():
+            told.note("removed", "ledger_blobs", [f"{month}/{one}" for one in sorted(hashes)])
+        for month, hashes in self.texts.emptied.items():
+            told.note("emptied", "ledger_blobs", [f"{month}/{one}" for one in sorted(hashes)])
+        told.objects += [*reach.objects, *(one.object_key for one in reach.archives)]
+        told.beyond += report.beyond(reach.models, reach.channels)
+        if not self.texts.is_whole:
+            told.beyond.append(_too_many(self.texts.looked))
+        if reach.target.kind == "fact":
+            told.beyond.append(Beyond("messages", "what it was drawn from still says it: forget the message, too"))
+
+    def erase(self, seconds_left: SecondsLeft) -> None:
+        """Take everything away. Unfinished when there is no time left for it."""
+        reach = self.reach
+        sessions = [*reach.sessions, *reach.touched]
+        if reach.sessions:
+            self._run(lambda tx: store.run(tx, "close_sessions", ids=reach.sessions))
+        self._run(lambda tx: store.run(tx, "interrupt", ids=[*sessions, *reach.pulses], now=self.now))
+        self._objects()
+        records.take_back(
+            self.principal, self.services.database, reach, self.told, self.now, self.services.new_id
+        )  # fmt: skip
+        self._run(self._told_to_others)
+        self._run(self._texts)
+        if reach.sessions:
+            for session_id in reach.sessions:
+                if seconds_left() < _SECONDS_KEPT:
+                    raise Unfinished
+                self._run(_dropping(session_id))
+        elif reach.target.kind != "fact":
+            self._run(self._conversation)
+        if reach.target.kind == "user":
+            self._run(lambda tx: store.run(tx, "drop_user", id=reach.target.id))
+        self._letters()
+
+    def _run[R](self, work: Callable[[Transaction], R]) -> R:
+        return self.services.database.run(self.principal, work)
+
+    def _objects(self) -> None:
+        services, reach = self.services, self.reach
+        for start in range(0, len(reach.objects), _MANY_OBJECTS):
+            services.media.delete(reach.objects[start : start + _MANY_OBJECTS])
+        archives.without(self.principal, services.database, services.media, reach)
+        if reach.target.kind == "file":
+            with suppress(NotFound):  # it was deleted before; what is left of it goes now
+                uploads.delete(
+                    self.principal, services.database, services.files, reach.target.id, self.now, services.new_id
+                )  # fmt: skip
+
+    def _told_to_others(self, tx: Transaction) -> None:
+        """Facts and episodes, Pulses, and what pinned briefings say."""
+        reach = self.reach
+        gone = self._without_supported(tx)
+        earlier = store.ids(tx, "earlier_facts", ids=gone) if gone and reach.target.kind == "message" else []
+        store.run(tx, "drop_facts", ids=gone, decisions=reach.ids("fact_decisions"))
+        if earlier:
+            self.told.note("restored", "facts", store.ids(tx, "restore_facts", ids=earlier))
+        store.run(tx, "drop_pulses", told=reach.told(), own=reach.ids("entities"), asked_by=reach.asked_by)
+        own = set(reach.ids("entities"))
+        again = [one for one in reach.pulses if one not in own]
+        stale.mark_alone(tx, again, "changed", self.now)
+        self.told.anew += [f"pulse/{one}" for one in again if f"pulse/{one}" not in self.told.anew]
+        prompts.blank(tx, reach.briefed, reach.touched)
+
+    def _without_supported(self, tx: Transaction) -> list[UUID]:
+        """The facts that go: those that another message says as well stay."""
+        reach = self.reach
+        if reach.target.kind != "message" or not reach.ids("facts"):
+            return reach.ids("facts")
+        kept = set(store.ids(tx, "keep_supported", messages=reach.messages))
+        if kept:
+            self.told.rows = [one for one in self.told.rows if one.table != "facts" or UUID(one.id) not in kept]
+            self.told.note("kept", "facts", kept, "another message says it as well")
+        return [one for one in reach.ids("facts") if one not in kept]
+
+    def _texts(self, tx: Transaction) -> None:
+        texts = self.texts or Texts()
+        for month, hashes in sorted(texts.emptied.items()):
+            store.run(tx, "empty_texts", month=month, hashes=sorted(hashes), short=_SHORT)
+        for month, hashes in sorted(texts.dropped.items()):
+            store.run(tx, "drop_texts", month=month, hashes=sorted(hashes))
+
+    def _conversation(self, tx: Transaction) -> None:
+        """The conversation stays, without what was said of it in some turns; what is left is told anew."""
+        reach = self.reach
+        store.run(tx, "fence", ids=reach.touched)
+        file_id = reach.target.id if reach.target.kind == "file" else None
+        store.run(tx, "empty_turns", turns=reach.turns, messages=reach.messages, file_id=file_id)
+        store.run(tx, "empty_messages", ids=reach.messages)
+        store.run(tx, "drop_context", ids=reach.ids("context_rows"))
+        titled = reach.touched if reach.target.kind == "message" else []
+        store.run(
+            tx, "drop_memory", episodes=reach.ids("episodes"), kept=reach.ids("kept_verbatim"),
+            sessions=reach.touched, titled=titled, summaries=reach.keys("summaries"),
+        )  # fmt: skip
+        store.run(tx, "count_anchors", sessions=reach.touched, each=_MESSAGES_OF_AN_ANCHOR)
+        again = {UUID(one.partition("/")[0]) for one in reach.keys("summaries")}
+        for session_id in sorted(again):
+            work_due.mark(tx, "summary", session_id, self.now)
+        self._anew("summary", again)
+
+    def _anew(self, kind: str, ids: set[UUID]) -> None:
+        named = [f"{kind}/{one}" for one in sorted(ids)]
+        self.told.anew += [one for one in named if one not in self.told.anew]
+
+    def _letters(self) -> None:
+        """Dead letters; a queue that does not answer is told of, and nothing else waits for it."""
+        reach = self.reach
+        if reach.target.kind not in {"user", "message"}:
+            return
+        ours = self._run(lambda tx: store.words(tx, "routing_keys"))
+        ids = {str(one) for one in reach.sessions} | set(reach.keys("outbox")) | set(reach.keys("tool_calls"))
+        known = Known(
+            set(ours), set(reach.addresses), set(reach.provider_ids), ids if reach.sessions else {str(reach.target.id)}
+        )
+        for name, letters in self.services.dead_letters.items():
+            self._letters_of(name, letters, known)
+
+    def _letters_of(self, name: str, letters: DeadLetters, known: Known) -> None:
+        try:
+            found = letters.discard(known.is_about, _MOST_LETTERS)
+        except QueueUnavailable as problem:
+            self.told.beyond.append(Beyond(f"dead letters of {name}", str(problem)))
+            return
+        if found.gone:
+            self.told.letters[name] = found.gone
+        if found.unseen:
+            what = (
+                f"about {found.unseen} could not be looked at: redrive or throw away those before them, and ask again"
+            )
+            self.told.beyond.append(Beyond(f"dead letters of {name}", what))
+
+
+def _dropping(session_id: UUID) -> Callable[[Transaction], int]:
+    return lambda tx: store.run(tx, "drop_session", id=session_id)
+
+
+def _too_many(looked: int) -> Beyond:
+    what = (
+        f"{looked} were looked through in the time there was; texts that may be others', too, went unseen,"
+        " and what tells of it in the rest goes with its retention"
+    )
+    return Beyond("records of prompts", what)

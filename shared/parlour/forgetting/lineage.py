@@ -1,0 +1,210 @@
+"""What hangs on something that is to be forgotten: read row by row, before anything is taken away.
+
+A user takes along all that is theirs. A message takes along what was made of it: the reply of its turn, what models and
+tools were told and said in it, later replies that repeat its telling words, and what memory drew from it. A file takes
+along what was read from it and the turns that drew from that. A fact goes alone: where it came from stays, and says so.
+Records that the calls of such turns made or changed go too, unless the tenant keeps its records; so does every Pulse
+that was written from any of this, and whatever a pinned briefing says of it.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from uuid import UUID
+
+from parlour.forgetting import echoes, store
+from parlour.forgetting.report import Fate, Target
+from parlour.forgetting.store import ArchiveRow, ChangedRow, MessageRow
+from parlour.infra.errors import Conflict, NotFound
+from parlour.infra.postgres import Transaction
+
+_TOLD_OF = ("entities", "documents", "files", "context_rows", "messages", "facts", "episodes", "handles")
+"""What prompts and Pulses name as the sources of their words."""
+
+_STAYS_EMPTY = frozenset({"messages", "steps", "tool_calls", "turns", "outbox", "session_prompts"})
+"""Tables whose rows stay without words where the conversation itself stays."""
+
+_OPEN = "it is being answered just now: ask again in a minute"
+
+
+@dataclass(slots=True)
+class Reach:
+    """What goes with a target.
+
+    rows      by table what becomes of which row.
+    handles   of records that go.
+    user_id   whose it is, where it is somebody's.
+    since     when the first of it came up.
+    sessions  that go as a whole; touched: those that stay, of which some turns lose their words.
+    turns     whose words go, with `numbers` by session; messages: theirs, and those that are forgotten themselves.
+    needles   words that tell of it wherever they stand.
+    changed   records that calls of these turns changed.
+    pulses    records about which something goes that was written from any of this.
+    briefed   sessions of others whose pinned briefing tells of it.
+    objects   keys in the bucket of media; archives: in it too, of old messages.
+    addresses by which channels know the user; provider_ids: by which a provider knows the message.
+    """
+
+    target: Target
+    rows: dict[str, dict[str, Fate]] = field(default_factory=dict)
+    handles: list[str] = field(default_factory=list)
+    user_id: UUID | None = None
+    since: datetime | None = None
+    sessions: list[UUID] = field(default_factory=list)
+    touched: list[UUID] = field(default_factory=list)
+    turns: list[UUID] = field(default_factory=list)
+    numbers: dict[UUID, set[int]] = field(default_factory=dict)
+    needles: list[str] = field(default_factory=list)
+    changed: list[ChangedRow] = field(default_factory=list)
+    pulses: list[UUID] = field(default_factory=list)
+    briefed: list[UUID] = field(default_factory=list)
+    objects: list[str] = field(default_factory=list)
+    archives: list[ArchiveRow] = field(default_factory=list)
+    addresses: list[str] = field(default_factory=list)
+    provider_ids: list[str] = field(default_factory=list)
+    models: list[str] = field(default_factory=list)
+    channels: list[str] = field(default_factory=list)
+
+    @property
+    def messages(self) -> list[UUID]:
+        return self.ids("messages")
+
+    @property
+    def asked_by(self) -> str:
+        """How the user is called as who asked for something; no user's name for other targets."""
+        return f"user:{self.target.id}" if self.target.kind == "user" else "nobody"
+
+    def ids(self, table: str) -> list[UUID]:
+        """The rows of a table that go, of those that are known by one id."""
+        return [UUID(one) for one in self.rows.get(table, ())]
+
+    def keys(self, table: str) -> list[str]:
+        """The rows of a table that go."""
+        return list(self.rows.get(table, ()))
+
+    def add(self, table: str, ids: Iterable[object], fate: Fate = "removed") -> None:
+        """Rows go as well."""
+        for one in ids:
+            self.rows.setdefault(table, {}).setdefault(str(one), fate)
+
+    def told(self) -> list[str]:
+        """What goes, as prompts and Pulses name their sources: table/id."""
+        named = [f"{table}/{one}" for table in _TOLD_OF for one in self.rows.get(table, ())]
+        return [*named, *(f"handles/{one}" for one in self.handles)]
+
+
+def reach(tx: Transaction, target: Target, *, keep_records: bool = False) -> Reach:
+    """What goes with the target. NotFound when it is not there; Conflict while a turn that would go is being answered,
+    which nobody waits for when its whole user goes."""
+    found = Reach(target)
+    _READERS[target.kind](tx, found)
+    if target.kind != "fact":
+        _derived(tx, found, keep_records=keep_records)
+    _outward(tx, found)
+    return found
+
+
+def _user(tx: Transaction, found: Reach) -> None:
+    for row in store.placed(tx, "user_rows", id=found.target.id):
+        found.add(row.place, [row.id])
+    if "users" not in found.rows:
+        raise NotFound("there is no such user")
+    found.user_id = found.target.id
+    found.sessions, found.turns = found.ids("sessions"), found.ids("turns")
+    found.addresses = store.words(tx, "addresses", id=found.target.id)
+
+
+def _message(tx: Transaction, found: Reach) -> None:
+    said = store.message(tx, found.target.id)
+    if said is None:
+        raise NotFound("there is no such message")
+    found.add("messages", [said.id], "emptied")
+    found.user_id, found.since = said.user_id, said.received_at
+    found.provider_ids = [said.provider_message_id] if said.provider_message_id else []
+    found.needles = _own_words(tx, said)
+    patterns = echoes.patterns(found.needles)
+    echoing = store.ids(tx, "echoing_turns", user_id=said.user_id, since=said.received_at, patterns=patterns)
+    own = [said.turn_id] if said.turn_id else []
+    _with_turns(tx, found, [*own, *echoing] if found.needles else own)
+
+
+def _own_words(tx: Transaction, said: MessageRow) -> list[str]:
+    """What tells of the message and of nothing else that its user wrote: what quotes that may be about the other."""
+    needles = echoes.needles(said.body)
+    each = [echoes.patterns([one])[0] for one in needles]
+    return echoes.without(needles, store.said_elsewhere(tx, said.user_id, [said.id], needles, each) if needles else ())
+
+
+def _file(tx: Transaction, found: Reach) -> None:
+    for row in store.placed(tx, "file_rows", id=found.target.id):
+        found.add(row.place, [row.id], "emptied" if row.place == "files" else "removed")
+    if "files" not in found.rows:
+        raise NotFound("there is no such file")
+    drew = store.ids(tx, "file_turns", id=found.target.id, rows=found.ids("context_rows"))
+    _with_turns(tx, found, drew)
+
+
+def _fact(tx: Transaction, found: Reach) -> None:
+    for row in store.placed(tx, "fact_rows", id=found.target.id):
+        found.add(row.place, [row.id])
+    if "facts" not in found.rows:
+        raise NotFound("there is no such fact")
+
+
+_READERS = {"user": _user, "message": _message, "file": _file, "fact": _fact}
+
+
+def _with_turns(tx: Transaction, found: Reach, turn_ids: Sequence[UUID]) -> None:
+    """These turns lose their words, and what memory made of them goes."""
+    turns = store.turns(tx, turn_ids)
+    if any(one.is_open for one in turns):
+        raise Conflict(_OPEN)
+    found.turns = [one.id for one in turns]
+    found.touched = list(dict.fromkeys(one.session_id for one in turns))
+    for one in turns:
+        found.numbers.setdefault(one.session_id, set()).add(one.number)
+    _add(found, store.placed(tx, "turn_rows", turns=found.turns, messages=found.messages))
+    _add(found, store.placed(tx, "memory_rows", turns=found.turns, messages=found.messages))
+
+
+def _add(found: Reach, rows: Iterable[store.Placed]) -> None:
+    for row in rows:
+        found.add(row.place, [row.id], "emptied" if row.place in _STAYS_EMPTY else "removed")
+
+
+def _derived(tx: Transaction, found: Reach, *, keep_records: bool) -> None:
+    """What was made beside the conversation: records, and facts of personas and teams."""
+    for row in store.placed(tx, "drawn_elsewhere", messages=found.messages):
+        found.add(row.place, [row.id])
+    if keep_records:
+        return
+    for row in store.placed(tx, "made_by_calls", turns=found.turns):
+        if row.place == "handles":
+            found.handles.append(row.id)
+        else:
+            found.add(row.place, [row.id], "emptied" if row.place in {"entities", "documents"} else "removed")
+    found.changed = store.changed(tx, found.turns)
+    found.add("context_rows", [one.row_id for one in found.changed])
+
+
+def _outward(tx: Transaction, found: Reach) -> None:
+    """What others were told of any of it, and where its bytes lie."""
+    own = found.ids("entities")
+    written = store.pulses(tx, found.told(), own, found.asked_by)
+    for row in written:
+        found.add(row.place, [row.id], "emptied" if row.place == "pulse_ledgers" else "removed")
+    next_to = store.ids(tx, "around", ids=own) if own else []
+    found.pulses = list(dict.fromkeys([*(row.entity_id for row in written), *next_to, *_changed_ids(found)]))
+    about = [f"{table}/{one}" for table in ("pulses", "pulse_changes") for one in found.pulses]
+    briefed = store.ids(tx, "prompts_told_of", told=[*found.told(), *about])
+    found.briefed = [one for one in briefed if str(one) not in found.rows.get("session_prompts", {})]
+    found.add("session_prompts", found.briefed, "emptied")
+    sessions = [*found.sessions, *found.touched]
+    found.objects = store.words(tx, "objects", messages=found.messages, sessions=found.sessions)
+    found.archives = store.archives(tx, found.sessions, found.messages)
+    for by in store.placed(tx, "reached_by", sessions=sessions):
+        (found.models if by.place == "model" else found.channels).append(by.id)
+
+
+def _changed_ids(found: Reach) -> list[UUID]:
+    return [one.id for one in found.changed]

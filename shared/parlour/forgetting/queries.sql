@@ -1,0 +1,495 @@
+-- What hangs on something that is to be forgotten, and taking it away.
+
+-- name: user_rows
+-- Everything that is a user's own, row by row, with whoever turned out to be the same person.
+WITH who AS MATERIALIZED (
+    SELECT id FROM users WHERE id = %(id)s OR merged_into = %(id)s
+), s AS MATERIALIZED (
+    SELECT id FROM sessions WHERE user_id = ANY(ARRAY(SELECT id FROM who))
+), t AS MATERIALIZED (
+    SELECT id FROM turns WHERE session_id = ANY(ARRAY(SELECT id FROM s))
+), m AS MATERIALIZED (
+    SELECT id FROM messages WHERE session_id = ANY(ARRAY(SELECT id FROM s))
+), r AS MATERIALIZED (
+    SELECT id FROM context_rows WHERE session_id = ANY(ARRAY(SELECT id FROM s))
+), o AS MATERIALIZED (
+    SELECT id FROM outbox WHERE session_id = ANY(ARRAY(SELECT id FROM s))
+)
+SELECT 'users' AS place, id::text AS id FROM who
+ UNION ALL SELECT 'sessions', id::text FROM s
+ UNION ALL SELECT 'turns', id::text FROM t
+ UNION ALL SELECT 'messages', id::text FROM m
+ UNION ALL SELECT 'context_rows', id::text FROM r
+ UNION ALL SELECT 'outbox', id::text FROM o
+ UNION ALL SELECT 'channel_identities', id::text FROM channel_identities WHERE user_id = ANY(ARRAY(SELECT id FROM who))
+ UNION ALL SELECT 'phone_links', id::text FROM phone_links
+            WHERE user_id = ANY(ARRAY(SELECT id FROM who)) OR contact_id = ANY(ARRAY(SELECT id FROM who))
+ UNION ALL SELECT 'facts', id::text FROM facts WHERE user_id = ANY(ARRAY(SELECT id FROM who))
+ UNION ALL SELECT 'fact_decisions', id::text FROM fact_decisions
+            WHERE user_id = ANY(ARRAY(SELECT id FROM who)) OR session_id = ANY(ARRAY(SELECT id FROM s))
+ UNION ALL SELECT 'episodes', id::text FROM episodes WHERE user_id = ANY(ARRAY(SELECT id FROM who))
+ UNION ALL SELECT 'extractions', session_id::text FROM extractions WHERE session_id = ANY(ARRAY(SELECT id FROM s))
+ UNION ALL SELECT 'summaries', session_id || '/' || version FROM summaries WHERE session_id = ANY(ARRAY(SELECT id FROM s))
+ UNION ALL SELECT 'kept_verbatim', id::text FROM kept_verbatim WHERE session_id = ANY(ARRAY(SELECT id FROM s))
+ UNION ALL SELECT 'agent_states', session_id::text FROM agent_states WHERE session_id = ANY(ARRAY(SELECT id FROM s))
+ UNION ALL SELECT 'archived_messages', id::text FROM archived_messages WHERE session_id = ANY(ARRAY(SELECT id FROM s))
+ UNION ALL SELECT 'session_prompts', session_id::text FROM session_prompts WHERE session_id = ANY(ARRAY(SELECT id FROM s))
+ UNION ALL SELECT 'sources', session_id || '/' || number FROM sources WHERE session_id = ANY(ARRAY(SELECT id FROM s))
+ UNION ALL SELECT 'events', session_id || '/' || number FROM events WHERE session_id = ANY(ARRAY(SELECT id FROM s))
+ UNION ALL SELECT 'attachments', id::text FROM attachments WHERE session_id = ANY(ARRAY(SELECT id FROM s))
+ UNION ALL SELECT 'steps', turn_id || '/' || number FROM steps WHERE turn_id = ANY(ARRAY(SELECT id FROM t))
+ UNION ALL SELECT 'tool_calls', id::text FROM tool_calls WHERE turn_id = ANY(ARRAY(SELECT id FROM t))
+ UNION ALL SELECT 'ledgers', turn_id || '/' || step FROM ledgers WHERE turn_id = ANY(ARRAY(SELECT id FROM t))
+ UNION ALL SELECT 'recalls', turn_id || '/' || place FROM recalls WHERE turn_id = ANY(ARRAY(SELECT id FROM t))
+ UNION ALL SELECT 'citations', message_id || '/' || number FROM citations WHERE message_id = ANY(ARRAY(SELECT id FROM m))
+ UNION ALL SELECT 'embeddings', row_id || '/' || model FROM embeddings WHERE row_id = ANY(ARRAY(SELECT id FROM r))
+ UNION ALL SELECT 'outbox_parts', outbox_id || '/' || number FROM outbox_parts WHERE outbox_id = ANY(ARRAY(SELECT id FROM o))
+ UNION ALL SELECT 'pulse_questions', id::text FROM pulse_questions WHERE asked_by IN (SELECT 'user:' || id FROM who)
+ UNION ALL SELECT 'work_due', kind || '/' || id FROM work_due
+            WHERE tenant_id = current_tenant() AND (id = ANY(ARRAY(SELECT id FROM s)) OR id = ANY(ARRAY(SELECT id FROM o)));
+
+-- name: message
+-- A message, in whose conversation and turn it is.
+SELECT m.id, m.session_id, m.turn_id, m.direction, m.body, m.media, m.received_at, m.provider_message_id,
+       s.user_id, s.binding_id, s.channel, t.number, t.state = 'open' AS is_open, m.archive_id
+  FROM messages m
+  JOIN sessions s ON s.id = m.session_id
+  LEFT JOIN turns t ON t.id = m.turn_id
+ WHERE m.id = %(id)s;
+
+-- name: said_elsewhere
+-- Which of some words other messages of the same people say, too.
+SELECT n.needle
+  FROM unnest(%(needles)s::text[], %(patterns)s::text[]) AS n (needle, pattern)
+ WHERE EXISTS (SELECT FROM messages m
+                WHERE m.session_id = ANY(ARRAY(SELECT id FROM sessions WHERE user_id = %(user_id)s))
+                  AND m.direction = 'inbound' AND m.id <> ALL(%(ids)s::uuid[]) AND m.body ILIKE n.pattern);
+
+-- name: echoing_turns
+-- The turns of a user, from some time on, in which something was made that says one of some words: a reply, what a model
+-- answered, what was called or came back, what the web was told.
+SELECT t.id
+  FROM turns t
+ WHERE t.session_id = ANY(ARRAY(SELECT id FROM sessions WHERE user_id = %(user_id)s)) AND t.frozen_at >= %(since)s
+   AND (EXISTS (SELECT FROM messages m
+                 WHERE m.turn_id = t.id AND m.direction = 'outbound' AND m.body ILIKE ANY(%(patterns)s::text[]))
+        OR EXISTS (SELECT FROM steps s WHERE s.turn_id = t.id AND s.blocks::text ILIKE ANY(%(patterns)s::text[]))
+        OR EXISTS (SELECT FROM tool_calls c
+                    WHERE c.turn_id = t.id AND concat(c.arguments, c.result, c.interim) ILIKE ANY(%(patterns)s::text[]))
+        OR EXISTS (SELECT FROM events e WHERE e.turn_id = t.id AND e.payload::text ILIKE ANY(%(patterns)s::text[])));
+
+-- name: fact_rows
+-- A fact, what is known of how it came about, and the prompts that it stood in.
+SELECT 'facts' AS place, id::text AS id FROM facts WHERE id = %(id)s
+ UNION ALL SELECT 'fact_decisions', id::text FROM fact_decisions WHERE fact_id = %(id)s
+ UNION ALL SELECT 'recalls', turn_id || '/' || place FROM recalls WHERE fact_id = %(id)s;
+
+-- name: file_rows
+-- What a file was made into: it, and the rows that are searched.
+SELECT 'files' AS place, id::text AS id FROM files WHERE id = %(id)s
+ UNION ALL SELECT 'context_rows', id::text FROM context_rows WHERE file_id = %(id)s
+ UNION ALL SELECT 'attachments', id::text FROM attachments WHERE file_id = %(id)s;
+
+-- name: file_turns
+-- The turns that drew from a file: whose reply cites it, whose message came with it, or one of whose calls found it.
+WITH numbered AS MATERIALIZED (
+    SELECT session_id, '("document": ?|\[)(' || string_agg(number::text, '|') || ')(\D|$)' AS found
+      FROM sources WHERE row_id = ANY(%(rows)s::uuid[])
+     GROUP BY session_id
+)
+SELECT m.turn_id AS id
+  FROM citations c JOIN messages m ON m.id = c.message_id
+ WHERE (c.file_id = %(id)s OR c.row_id = ANY(%(rows)s::uuid[])) AND m.turn_id IS NOT NULL
+ UNION
+SELECT m.turn_id FROM attachments a JOIN messages m ON m.id = a.message_id
+ WHERE a.file_id = %(id)s AND m.turn_id IS NOT NULL
+ UNION
+SELECT t.id
+  FROM numbered n
+  JOIN turns t ON t.session_id = n.session_id
+  JOIN tool_calls c ON c.turn_id = t.id AND c.result::text ~ n.found;
+
+-- name: turns
+-- Some turns: where they stand in their sessions, and whether one is open.
+SELECT id, session_id, number, state = 'open' AS is_open FROM turns WHERE id = ANY(%(ids)s::uuid[]);
+
+-- name: bodies
+-- What some messages say.
+SELECT body AS id FROM messages WHERE id = ANY(%(ids)s::uuid[]) AND body <> '';
+
+-- name: turn_rows
+-- What was made in some turns, and from some messages: replies, steps, calls, events, citations and searchable rows.
+WITH m AS MATERIALIZED (
+    SELECT id FROM messages
+     WHERE id = ANY(%(messages)s::uuid[]) OR turn_id = ANY(%(turns)s::uuid[]) AND direction = 'outbound'
+), r AS MATERIALIZED (
+    SELECT id FROM context_rows WHERE message_id = ANY(ARRAY(SELECT id FROM m))
+)
+SELECT 'messages' AS place, id::text AS id FROM m
+ UNION ALL SELECT 'context_rows', id::text FROM r
+ UNION ALL SELECT 'embeddings', row_id || '/' || model FROM embeddings WHERE row_id = ANY(ARRAY(SELECT id FROM r))
+ UNION ALL SELECT 'citations', message_id || '/' || number FROM citations WHERE message_id = ANY(ARRAY(SELECT id FROM m))
+ UNION ALL SELECT 'attachments', id::text FROM attachments WHERE message_id = ANY(ARRAY(SELECT id FROM m))
+ UNION ALL SELECT 'outbox', id::text FROM outbox
+            WHERE message_id = ANY(ARRAY(SELECT id FROM m)) AND state IN ('pending', 'held')
+ UNION ALL SELECT 'steps', turn_id || '/' || number FROM steps WHERE turn_id = ANY(%(turns)s::uuid[])
+ UNION ALL SELECT 'tool_calls', id::text FROM tool_calls WHERE turn_id = ANY(%(turns)s::uuid[])
+ UNION ALL SELECT 'events', session_id || '/' || number FROM events WHERE turn_id = ANY(%(turns)s::uuid[])
+ UNION ALL SELECT 'turns', id::text FROM turns WHERE id = ANY(%(turns)s::uuid[]) AND called IS NOT NULL;
+
+-- name: memory_rows
+-- What memory holds of some messages and turns: facts and episodes drawn from them; of their sessions the summaries that
+-- tell of them, with the later ones that were made from those, what was kept word for word, anchors, and state.
+WITH t AS MATERIALIZED (
+    SELECT session_id, min(number) AS number, min(frozen_at) AS since
+      FROM turns WHERE id = ANY(%(turns)s::uuid[]) GROUP BY session_id
+), e AS MATERIALIZED (
+    SELECT id, row_id FROM episodes WHERE messages && %(messages)s::uuid[]
+), r AS MATERIALIZED (
+    SELECT row_id AS id FROM e WHERE row_id IS NOT NULL
+     UNION
+    SELECT c.id FROM t JOIN context_rows c ON c.session_id = t.session_id
+     WHERE c.kind = 'summary_anchor' AND c.created_at >= t.since
+)
+SELECT 'facts' AS place, id::text AS id FROM facts WHERE messages && %(messages)s::uuid[]
+ UNION ALL SELECT 'fact_decisions', id::text FROM fact_decisions WHERE messages && %(messages)s::uuid[]
+ UNION ALL SELECT 'episodes', id::text FROM e
+ UNION ALL SELECT 'context_rows', id::text FROM r
+ UNION ALL SELECT 'embeddings', row_id || '/' || model FROM embeddings WHERE row_id = ANY(ARRAY(SELECT id FROM r))
+ UNION ALL SELECT 'summaries', s.session_id || '/' || s.version
+             FROM t JOIN summaries s ON s.session_id = t.session_id AND s.until_turn >= t.number
+ UNION ALL SELECT 'kept_verbatim', k.id::text
+             FROM t JOIN kept_verbatim k ON k.session_id = t.session_id AND k.last_turn >= t.number
+ UNION ALL SELECT 'agent_states', a.session_id::text FROM t JOIN agent_states a ON a.session_id = t.session_id
+ UNION ALL SELECT 'session_prompts', p.session_id::text FROM t JOIN session_prompts p ON p.session_id = t.session_id;
+
+-- name: drawn_elsewhere
+-- Facts of a persona or a team, and episodes, that were drawn from some messages.
+SELECT 'facts' AS place, id::text AS id FROM facts WHERE messages && %(messages)s::uuid[] AND scope <> 'user'
+ UNION ALL
+SELECT 'fact_decisions', d.id::text FROM fact_decisions d WHERE d.messages && %(messages)s::uuid[];
+
+-- name: made_by_calls
+-- The records that calls of some turns made, their handles, all that is a part of them, and links.
+WITH k AS MATERIALIZED (
+    SELECT idempotency_key AS key FROM tool_calls WHERE turn_id = ANY(%(turns)s::uuid[]) AND writes
+), e AS MATERIALIZED (
+    SELECT id FROM entities WHERE split_part(origin, '/', 1) = ANY(ARRAY(SELECT key FROM k))
+), d AS MATERIALIZED (
+    SELECT id FROM documents
+     WHERE record_id = ANY(ARRAY(SELECT id FROM e)) OR entity_id = ANY(ARRAY(SELECT id FROM e))
+), r AS MATERIALIZED (
+    SELECT id FROM context_rows
+     WHERE entity_id = ANY(ARRAY(SELECT id FROM e)) OR other_id = ANY(ARRAY(SELECT id FROM e))
+        OR document_id = ANY(ARRAY(SELECT id FROM d))
+)
+SELECT 'entities' AS place, id::text AS id FROM e
+ UNION ALL SELECT 'handles', t.key || '/' || n.key
+             FROM entities n JOIN entity_types t ON t.id = n.type_id WHERE n.id = ANY(ARRAY(SELECT id FROM e))
+ UNION ALL SELECT 'documents', id::text FROM d
+ UNION ALL SELECT 'context_rows', id::text FROM r
+ UNION ALL SELECT 'embeddings', row_id || '/' || model FROM embeddings WHERE row_id = ANY(ARRAY(SELECT id FROM r))
+ UNION ALL SELECT 'edges', id::text FROM edges
+            WHERE split_part(origin, '/', 1) = ANY(ARRAY(SELECT key FROM k))
+               OR source_id = ANY(ARRAY(SELECT id FROM e)) OR target_id = ANY(ARRAY(SELECT id FROM e));
+
+-- name: changed_by_calls
+-- The records that calls of some turns changed and did not make, with what each call asked for, and the row that tells
+-- of the change.
+SELECT r.entity_id AS id, r.id AS row_id, c.arguments
+  FROM tool_calls c
+  JOIN context_rows r ON r.kind = 'delta' AND split_part(r.metadata ->> 'origin', '/', 1) = c.idempotency_key
+  JOIN entities e ON e.id = r.entity_id AND e.deleted_at IS NULL
+ WHERE c.turn_id = ANY(%(turns)s::uuid[]) AND c.writes
+   AND split_part(e.origin, '/', 1) IS DISTINCT FROM c.idempotency_key;
+
+-- name: around
+-- What stands next to some records: their projects, and what is linked with them.
+SELECT project_id AS id FROM entities WHERE id = ANY(%(ids)s::uuid[]) AND project_id IS NOT NULL
+ UNION SELECT target_id FROM edges WHERE source_id = ANY(%(ids)s::uuid[])
+ UNION SELECT source_id FROM edges WHERE target_id = ANY(%(ids)s::uuid[]);
+
+-- name: pulses_told_of
+-- The Pulses, past ones too, and answers that were written from some sources (table/id), or are some records' own.
+SELECT 'pulses' AS place, entity_id || '/' || level AS id, entity_id
+  FROM pulses WHERE told_of && %(told)s::text[] OR entity_id = ANY(%(own)s::uuid[])
+ UNION ALL
+SELECT 'pulse_versions', entity_id || '/' || level || '/' || version, entity_id
+  FROM pulse_versions WHERE told_of && %(told)s::text[] OR entity_id = ANY(%(own)s::uuid[])
+ UNION ALL
+SELECT 'pulse_questions', id::text, entity_id
+  FROM pulse_questions
+ WHERE told_of && %(told)s::text[] OR entity_id = ANY(%(own)s::uuid[]) OR asked_by = %(asked_by)s
+ UNION ALL
+SELECT 'pulse_ledgers', id::text, entity_id
+  FROM pulse_ledgers WHERE told_of && %(told)s::text[] OR entity_id = ANY(%(own)s::uuid[]);
+
+-- name: prompts_told_of
+-- The sessions whose pinned briefing was made of some sources (table/id).
+SELECT p.session_id AS id
+  FROM session_prompts p
+ WHERE EXISTS (SELECT FROM jsonb_array_elements(p.briefing -> 'sources') s
+                WHERE (s ->> 'table') || '/' || (s ->> 'id') = ANY(%(told)s::text[]));
+
+-- name: objects
+-- Where the bytes of what came with some messages lie.
+SELECT a.object_key AS key
+  FROM attachments a
+ WHERE a.object_key IS NOT NULL AND (a.message_id = ANY(%(messages)s::uuid[]) OR a.session_id = ANY(%(sessions)s::uuid[]))
+ UNION
+SELECT m.media -> 'stored' ->> 'key'
+  FROM messages m
+ WHERE (m.id = ANY(%(messages)s::uuid[]) OR m.session_id = ANY(%(sessions)s::uuid[])) AND m.media -> 'stored' ? 'key';
+
+-- name: archives
+-- The archives that some messages, or all of some sessions, lie in.
+SELECT a.id, a.session_id, a.object_key
+  FROM archived_messages a
+ WHERE a.session_id = ANY(%(sessions)s::uuid[])
+    OR a.id = ANY(ARRAY(SELECT archive_id FROM messages WHERE id = ANY(%(messages)s::uuid[]) AND archive_id IS NOT NULL));
+
+-- name: reached_by
+-- Which providers' models read what was said in some sessions, and which channels carried it.
+SELECT 'model' AS place, provider AS id FROM llm_calls WHERE session_id = ANY(%(sessions)s::uuid[]) AND outcome = 'ok'
+ UNION
+SELECT 'channel', channel FROM sessions WHERE id = ANY(%(sessions)s::uuid[]);
+
+-- name: addresses
+-- By which numbers and names channels know a user.
+SELECT address AS id FROM channel_identities
+ WHERE user_id = ANY(ARRAY(SELECT id FROM users WHERE id = %(id)s OR merged_into = %(id)s))
+ UNION
+SELECT phone FROM users WHERE (id = %(id)s OR merged_into = %(id)s) AND phone IS NOT NULL;
+
+-- name: routing_keys
+-- Which addresses of ours lead to the tenant.
+SELECT key AS id FROM routes WHERE tenant_id = current_tenant();
+
+-- name: ledgers_after
+-- plan: anew
+-- Records of prompts from a month on, in the order of their turns, some at a time: those of some sessions and of a
+-- user's, or all others with those of Pulses.
+SELECT * FROM (
+    SELECT id AS turn_id, -1 AS step, month, basis, NULL::bytea AS made, NULL::uuid AS session_id
+      FROM pulse_ledgers
+     WHERE NOT %(mine)s AND month >= %(month)s AND (id, -1) > (%(turn_id)s::uuid, %(step)s)
+     UNION ALL
+    SELECT l.turn_id, l.step, l.month, l.basis, l.made, t.session_id
+      FROM ledgers l
+      JOIN turns t ON t.id = l.turn_id
+      JOIN sessions s ON s.id = t.session_id
+     WHERE l.month >= %(month)s AND (l.turn_id, l.step) > (%(turn_id)s::uuid, %(step)s)
+       AND %(mine)s = (s.id = ANY(%(sessions)s::uuid[]) OR s.user_id IS NOT DISTINCT FROM %(user_id)s::uuid)) records
+ ORDER BY turn_id, step
+ LIMIT %(most)s;
+
+-- name: first_month
+-- The month of the first record of a prompt that is left.
+SELECT month FROM (SELECT min(month) AS month FROM ledgers UNION SELECT min(month) FROM pulse_ledgers) kept
+ WHERE month IS NOT NULL ORDER BY month LIMIT 1;
+
+-- name: texts_saying
+-- Which of some texts of a month say one of some words.
+SELECT hash AS id FROM ledger_blobs
+ WHERE month = %(month)s AND hash = ANY(%(hashes)s::text[]) AND words ILIKE ANY(%(patterns)s::text[]);
+
+-- name: close_sessions
+-- Whoever is at some sessions is so no more: what they would write is refused. Nobody looks at them again.
+WITH closed AS (
+    UPDATE sessions SET lease_token = lease_token + 1, lease_until = NULL, lease_holder = NULL
+     WHERE id = ANY(%(ids)s::uuid[])
+    RETURNING tenant_id, id
+)
+DELETE FROM work_due w USING closed c WHERE (w.tenant_id, w.id) = (c.tenant_id, c.id);
+
+-- name: interrupt
+-- Whoever is at some work of memory, or at some records' Pulses, read what is forgotten now: it is done anew.
+UPDATE work_due SET held_until = NULL, due_at = %(now)s
+ WHERE tenant_id = current_tenant() AND kind IN ('memory', 'summary', 'consolidation', 'pulse')
+   AND id = ANY(%(ids)s::uuid[]);
+
+-- name: empty_messages
+-- Messages stay where they were in their conversations, without anything that was said in them.
+UPDATE messages SET body = '', media = NULL, metadata = '{}', indexed = true, archive_id = NULL
+ WHERE id = ANY(%(ids)s::uuid[]);
+
+-- name: empty_turns
+-- Turns and their calls stay, without what models, tools and the web were told; a reply that was not sent is not.
+WITH asked AS (
+    UPDATE steps SET blocks = '[]' WHERE turn_id = ANY(%(turns)s::uuid[]) AND blocks IS NOT NULL
+), acted AS (
+    UPDATE tool_calls
+       SET arguments = '{}', interim = NULL, code = NULL,
+           result = CASE WHEN result IS NOT NULL THEN '{"ok": true, "forgotten": true}'::jsonb END
+     WHERE turn_id = ANY(%(turns)s::uuid[])
+), streamed AS (
+    DELETE FROM events WHERE turn_id = ANY(%(turns)s::uuid[])
+), cited AS (
+    DELETE FROM citations WHERE message_id = ANY(%(messages)s::uuid[])
+), attached AS (
+    DELETE FROM attachments WHERE message_id = ANY(%(messages)s::uuid[]) OR file_id = %(file_id)s
+), unsent AS (
+    UPDATE outbox SET state = 'failed', problem = 'forgotten'
+     WHERE message_id = ANY(%(messages)s::uuid[]) AND state IN ('pending', 'held')
+)
+UPDATE turns SET called = NULL, problem = NULL WHERE id = ANY(%(turns)s::uuid[]);
+
+-- name: drop_context
+-- Take searchable rows away, and with them their vectors and numbers.
+DELETE FROM context_rows WHERE id = ANY(%(ids)s::uuid[]);
+
+-- name: keep_supported
+-- Facts that another message says as well stay, and are that one's from now on.
+UPDATE facts f
+   SET messages = ARRAY(SELECT one FROM unnest(f.messages) AS one WHERE one <> ALL(%(messages)s::uuid[]))
+ WHERE f.messages && %(messages)s::uuid[]
+   AND EXISTS (SELECT FROM messages m
+                WHERE m.id = ANY(f.messages) AND m.id <> ALL(%(messages)s::uuid[]) AND m.direction = 'inbound'
+                  AND strpos(lower(m.body), lower(f.value)) > 0)
+RETURNING f.id;
+
+-- name: earlier_facts
+-- What was so before some facts took its place, the last of each key: facts that go too are looked behind.
+WITH RECURSIVE behind AS (
+    SELECT f.* FROM facts f WHERE f.superseded_by = ANY(%(ids)s::uuid[])
+     UNION
+    SELECT f.* FROM behind b JOIN facts f ON f.superseded_by = b.id WHERE b.id = ANY(%(ids)s::uuid[])
+)
+SELECT DISTINCT ON (scope, user_id, binding_id, human_id, team_id, key) id
+  FROM behind
+ WHERE id <> ALL(%(ids)s::uuid[]) AND ended IN ('refined', 'contradicted')
+ ORDER BY scope, user_id, binding_id, human_id, team_id, key, valid_from DESC, id;
+
+-- name: drop_facts
+-- Take facts away, and what is known of how they came about and where they were recalled.
+WITH told AS (
+    DELETE FROM fact_decisions WHERE id = ANY(%(decisions)s::uuid[]) OR fact_id = ANY(%(ids)s::uuid[])
+)
+DELETE FROM facts WHERE id = ANY(%(ids)s::uuid[]);
+
+-- name: restore_facts
+-- Facts are so again, unless their key has a live one.
+UPDATE facts f
+   SET valid_until = NULL, ended = NULL, superseded_by = NULL
+ WHERE f.id = ANY(%(ids)s::uuid[])
+   AND NOT EXISTS (SELECT FROM facts o
+                    WHERE o.valid_until IS NULL AND o.key = f.key AND o.scope = f.scope
+                      AND (o.user_id, o.binding_id, o.human_id, o.team_id)
+                          IS NOT DISTINCT FROM (f.user_id, f.binding_id, f.human_id, f.team_id))
+RETURNING f.id;
+
+-- name: drop_memory
+-- Take away what some conversations came to: episodes, summaries (as session/version), what was kept word for word, and
+-- the state of the agent in them.
+WITH lived AS (
+    DELETE FROM episodes WHERE id = ANY(%(episodes)s::uuid[])
+), kept AS (
+    DELETE FROM kept_verbatim WHERE id = ANY(%(kept)s::uuid[])
+), understood AS (
+    DELETE FROM agent_states WHERE session_id = ANY(%(sessions)s::uuid[])
+), consolidated AS (
+    UPDATE sessions SET consolidated_at = NULL, consolidated_turn = 0
+     WHERE id = ANY(%(sessions)s::uuid[]) AND consolidated_at IS NOT NULL
+), named AS (
+    UPDATE sessions SET title = '', titled_by = ''
+     WHERE id = ANY(%(titled)s::uuid[]) AND titled_by IN ('code', 'model')
+)
+DELETE FROM summaries WHERE session_id || '/' || version = ANY(%(summaries)s::text[]);
+
+-- name: count_anchors
+-- How many anchors some sessions have left, and how many of their messages these cover.
+UPDATE extractions x
+   SET anchors = n.anchors, anchored = LEAST(x.anchored, n.anchors * %(each)s)
+  FROM (SELECT s.id, count(r.id)::int AS anchors
+          FROM unnest(%(sessions)s::uuid[]) AS s (id)
+          LEFT JOIN context_rows r ON r.session_id = s.id AND r.kind = 'summary_anchor'
+         GROUP BY s.id) n
+ WHERE x.session_id = n.id;
+
+-- name: standings
+-- What was kept of some sessions' prompts.
+SELECT session_id, standing, briefing FROM session_prompts WHERE session_id = ANY(%(ids)s::uuid[]) ORDER BY session_id;
+
+-- name: put_standing
+-- What is left of what a session's prompts stand on.
+UPDATE session_prompts SET standing = %(standing)s, briefing = %(briefing)s
+ WHERE session_id = %(session_id)s;
+
+-- name: drop_pulses
+-- Take away what was written from some sources (table/id) or about some records, and what somebody asked.
+WITH earlier AS (
+    DELETE FROM pulse_versions WHERE told_of && %(told)s::text[] OR entity_id = ANY(%(own)s::uuid[])
+), questions AS (
+    DELETE FROM pulse_questions
+     WHERE told_of && %(told)s::text[] OR entity_id = ANY(%(own)s::uuid[]) OR asked_by = %(asked_by)s
+)
+DELETE FROM pulses WHERE told_of && %(told)s::text[] OR entity_id = ANY(%(own)s::uuid[]);
+
+-- name: empty_records
+-- Records and documents are deleted, and nothing is left in them; links that somebody wanted go.
+WITH papers AS (
+    UPDATE documents
+       SET title = '', description = '', content = '', content_hash = '', key = id::text, metadata = '{}',
+           deleted_at = COALESCE(deleted_at, %(now)s)
+     WHERE id = ANY(%(documents)s::uuid[])
+), links AS (
+    DELETE FROM edges WHERE id = ANY(%(edges)s::uuid[])
+)
+UPDATE entities
+   SET name = '', key = id::text, properties = '{}', version = version + 1, updated_at = %(now)s,
+       deleted_at = COALESCE(deleted_at, %(now)s), stale_since = NULL, stale_causes = '{}', stale_marks = '{}'
+ WHERE id = ANY(%(ids)s::uuid[]);
+
+-- name: drop_deltas
+-- Take away what tells of a record's changes that says some words, and what one call or act left there.
+DELETE FROM context_rows
+ WHERE entity_id = %(id)s AND kind = 'delta'
+   AND (id = ANY(%(rows)s::uuid[]) OR metadata ->> 'origin' = %(origin)s OR content ILIKE ANY(%(patterns)s::text[]));
+
+-- name: fence
+-- Whoever is at some sessions is so no more: what they would write is refused, and their turns are begun anew.
+UPDATE sessions SET lease_token = lease_token + 1, lease_until = NULL, lease_holder = NULL WHERE id = ANY(%(ids)s::uuid[]);
+
+-- name: empty_texts
+-- Texts of a month that are forgotten leave their rows, so that none comes back by a prompt that is under way; short
+-- ones, which others are likely to say as well, do not.
+WITH short AS (
+    DELETE FROM ledger_blobs
+     WHERE month = %(month)s AND hash = ANY(%(hashes)s::text[]) AND length(words) < %(short)s
+)
+UPDATE ledger_blobs SET words = NULL
+ WHERE month = %(month)s AND hash = ANY(%(hashes)s::text[]) AND length(words) >= %(short)s;
+
+-- name: drop_texts
+-- Texts of a month that no record names any more.
+DELETE FROM ledger_blobs WHERE month = %(month)s AND hash = ANY(%(hashes)s::text[]);
+
+-- name: drop_session
+-- Take a session away, with everything that was said and done in it.
+DELETE FROM sessions WHERE id = %(id)s;
+
+-- name: drop_user
+-- Take a user away, and whoever turned out to be the same person.
+DELETE FROM users WHERE id = %(id)s OR merged_into = %(id)s;
+
+-- name: rest_in_archive
+-- An archive without some of its messages.
+UPDATE archived_messages SET messages = %(messages)s, size_bytes = %(size_bytes)s, sha256 = %(sha256)s WHERE id = %(id)s;
+
+-- name: drop_archives
+-- Archives of which nothing is left.
+DELETE FROM archived_messages WHERE id = ANY(%(ids)s::uuid[]);
+
+-- name: keep_report
+-- What became of something that was forgotten; told again, the first report stays.
+INSERT INTO forgettings (tenant_id, id, kind, target_id, asked_by, report, at)
+VALUES (current_tenant(), %(id)s, %(kind)s, %(target_id)s, %(asked_by)s, %(report)s, %(at)s)
+ON CONFLICT (tenant_id, id) DO NOTHING;
+
+-- name: reports
+-- What was forgotten, latest first: one of them, what became of one target, or all.
+SELECT id, kind, target_id, asked_by, report, at
+  FROM forgettings
+ WHERE (%(id)s::uuid IS NULL OR id = %(id)s) AND (%(target_id)s::uuid IS NULL OR target_id = %(target_id)s)
+ ORDER BY at DESC, id DESC
+ LIMIT %(most)s;

@@ -1,0 +1,123 @@
+"""What is to be forgotten, what became of every row that it touched, and what nobody here can reach. Pure."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal, get_args
+from uuid import UUID
+
+from parlour.infra.jsonable import Json, JsonObject
+
+type Kind = Literal["user", "message", "file", "fact"]
+
+KINDS: tuple[Kind, ...] = get_args(Kind.__value__)
+
+type Fate = Literal["removed", "emptied", "restored", "kept"]
+"""removed: the row is gone; emptied: it is there without its words; restored: it is as if what was forgotten had never
+been said; kept: it is there as it was, and the report says why."""
+
+MOST_LISTED = 20_000
+"""Rows of one table and fate that a report names one by one; beyond that it counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What is to be forgotten."""
+
+    kind: Kind
+    id: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class Fated:
+    """One row and what became of it, or would; why: of one that is kept."""
+
+    table: str
+    id: str
+    fate: Fate
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Beyond:
+    """Somewhere out of reach, and what can be done about it."""
+
+    where: str
+    what: str
+
+
+@dataclass(slots=True)
+class Report:
+    """One forgetting; `is_dry`: nothing was changed.
+
+    objects  keys of files that went from the buckets.
+    letters  dead letters that went, by the queue's name.
+    anew     what is written again from what remains, as `kind/id`.
+    """
+
+    id: UUID
+    target: Target
+    asked_by: str
+    at: datetime
+    is_dry: bool = False
+    rows: list[Fated] = field(default_factory=list)
+    objects: list[str] = field(default_factory=list)
+    letters: dict[str, int] = field(default_factory=dict)
+    anew: list[str] = field(default_factory=list)
+    beyond: list[Beyond] = field(default_factory=list)
+
+    def note(self, fate: Fate, table: str, ids: Iterable[object], why: str = "") -> None:
+        """So it was with these rows; one that is named twice is told once."""
+        known = {(one.table, one.id) for one in self.rows}
+        self.rows += [Fated(table, one, fate, why) for one in dict.fromkeys(map(str, ids)) if (table, one) not in known]
+
+    def to_json(self) -> JsonObject:
+        """{"id", "kind", "target_id", "asked_by", "at", "dry_run", "counts": {fate: rows},
+        "rows": [{"table", "fate", "why", "count", "ids"}], "objects": [key], "dead_letters": {queue: number},
+        "anew": [kind/id], "out_of_reach": [{"where", "what"}]}"""
+        return {
+            "id": str(self.id), "kind": self.target.kind, "target_id": str(self.target.id), "asked_by": self.asked_by,
+            "at": self.at.isoformat(), "dry_run": self.is_dry, "counts": counted(self.rows), "rows": grouped(self.rows),
+            "objects": [*sorted(self.objects)], "dead_letters": {**self.letters}, "anew": [*self.anew],
+            "out_of_reach": [{"where": one.where, "what": one.what} for one in self.beyond],
+        }  # fmt: skip
+
+
+def counted(rows: Sequence[Fated]) -> dict[str, Json]:
+    """Rows by their fate."""
+    return {fate: total for fate in get_args(Fate.__value__) if (total := sum(one.fate == fate for one in rows))}
+
+
+def grouped(rows: Sequence[Fated]) -> list[Json]:
+    """Rows of one table, fate and reason together, by table."""
+    found: dict[tuple[str, Fate, str], list[str]] = {}
+    for one in rows:
+        found.setdefault((one.table, one.fate, one.why), []).append(one.id)
+    return [
+        {"table": table, "fate": fate, "why": why, "count": len(ids), "ids": [*ids[:MOST_LISTED]]}
+        for (table, fate, why), ids in sorted(found.items())
+    ]
+
+
+_ALWAYS = (
+    Beyond("backups", "the database's own backups have it until they expire (7 days, unless the deployment says more)"),
+    Beyond("copies", "what was exported, downloaded or copied by hand"),
+    Beyond("queues", "a message that was on its way while this ran is handled as a new one; run it again if one was"),
+)
+
+_OURS = {"offline", "web", ""}
+_ITS_LOGS = "the provider's own logs of the prompts that it answered"
+_OF_PROVIDERS: Mapping[str, str] = {
+    "anthropic": "Anthropic's own logs of the prompts that it answered; its terms say how long it keeps them",
+    "bedrock": "invocation logs of Bedrock, if the account has them switched on",
+}
+
+
+def beyond(models: Iterable[str], channels: Iterable[str]) -> list[Beyond]:
+    """What is out of reach: with the models that read it, on the channels that carried it, and anywhere."""
+    found = [Beyond(f"model provider {one}", _OF_PROVIDERS.get(one, _ITS_LOGS)) for one in sorted({*models} - _OURS)]
+    found += [
+        Beyond(f"channel {one}", "the messages themselves, on the phones of both sides and with the provider")
+        for one in sorted({*channels} - _OURS)
+    ]
+    return [*found, *_ALWAYS]

@@ -1,0 +1,233 @@
+"""Forgetting's way to the database: the named queries, and the records they read and write."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from uuid import UUID
+
+from parlour.infra.jsonable import JsonObject
+from parlour.infra.postgres import Transaction
+from parlour.infra.queries import Queries
+
+SQL = Queries.beside(__file__)
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A row, by its table and what it is known by there; of a composite key all parts but the tenant, with slashes."""
+
+    place: str
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Id:
+    """One id."""
+
+    id: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """One text."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class MessageRow:
+    """A message, in whose conversation and turn it is."""
+
+    id: UUID
+    session_id: UUID
+    turn_id: UUID | None
+    direction: str
+    body: str
+    media: JsonObject | None
+    received_at: datetime
+    provider_message_id: str | None
+    user_id: UUID
+    binding_id: UUID
+    channel: str
+    number: int | None
+    is_open: bool | None
+    archive_id: UUID | None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRow:
+    """A turn: where it stands in its session, and whether it is being answered."""
+
+    id: UUID
+    session_id: UUID
+    number: int
+    is_open: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedRow:
+    """A record that a call changed: the row that tells of it, and what the call asked for."""
+
+    id: UUID
+    row_id: UUID
+    arguments: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class PulseRow:
+    """Something that was written about a record."""
+
+    place: str
+    id: str
+    entity_id: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveRow:
+    """An archive of a session's messages."""
+
+    id: UUID
+    session_id: UUID
+    object_key: str
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerRow:
+    """The record of a prompt; step -1: of a Pulse's, which has no session."""
+
+    turn_id: UUID
+    step: int
+    month: date
+    basis: bytes | None
+    made: bytes | None
+    session_id: UUID | None
+
+
+@dataclass(frozen=True, slots=True)
+class Whose:
+    """Whose records of prompts are read: those of some sessions and of a user's, or (`mine` is False) all others."""
+
+    sessions: Sequence[UUID]
+    user_id: UUID | None
+    mine: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StandingRow:
+    """What was kept of a session's prompts."""
+
+    session_id: UUID
+    standing: JsonObject
+    briefing: JsonObject | None
+
+
+@dataclass(frozen=True, slots=True)
+class ReportRow:
+    """One forgetting."""
+
+    id: UUID
+    kind: str
+    target_id: UUID
+    asked_by: str
+    report: JsonObject
+    at: datetime
+
+
+def placed(tx: Transaction, query: str, **given: object) -> list[Placed]:
+    """Rows that hang on something, by a query that names them."""
+    return tx.all(SQL[query], Placed, **given)
+
+
+def ids(tx: Transaction, query: str, **given: object) -> list[UUID]:
+    """Ids, by a query that reads them."""
+    return [one.id for one in tx.all(SQL[query], Id, **given)]
+
+
+def words(tx: Transaction, query: str, **given: object) -> list[str]:
+    """Texts, by a query that reads them."""
+    return [one.id for one in tx.all(SQL[query], Word, **given)]
+
+
+def run(tx: Transaction, query: str, **given: object) -> int:
+    """Take something away; how many rows of what the query is about went."""
+    return tx.run(SQL[query], **given)
+
+
+def message(tx: Transaction, message_id: UUID) -> MessageRow | None:
+    return tx.first(SQL["message"], MessageRow, id=message_id)
+
+
+def said_elsewhere(
+    tx: Transaction, user_id: UUID, besides: Sequence[UUID], needles: Sequence[str], patterns: Sequence[str]
+) -> list[str]:
+    """Which of the needles other messages of the user say, too; `patterns` are theirs, one each."""
+    found = tx.all(
+        SQL["said_elsewhere"], Needle, user_id=user_id, ids=list(besides), needles=list(needles),
+        patterns=list(patterns),
+    )  # fmt: skip
+    return [one.needle for one in found]
+
+
+@dataclass(frozen=True, slots=True)
+class Needle:
+    """What a text is told by."""
+
+    needle: str
+
+
+def turns(tx: Transaction, turn_ids: Sequence[UUID]) -> list[TurnRow]:
+    return tx.all(SQL["turns"], TurnRow, ids=list(turn_ids))
+
+
+def changed(tx: Transaction, turn_ids: Sequence[UUID]) -> list[ChangedRow]:
+    return tx.all(SQL["changed_by_calls"], ChangedRow, turns=list(turn_ids))
+
+
+def pulses(tx: Transaction, told: Sequence[str], own: Sequence[UUID], asked_by: str) -> list[PulseRow]:
+    return tx.all(SQL["pulses_told_of"], PulseRow, told=list(told), own=list(own), asked_by=asked_by)
+
+
+def archives(tx: Transaction, sessions: Sequence[UUID], messages: Sequence[UUID]) -> list[ArchiveRow]:
+    return tx.all(SQL["archives"], ArchiveRow, sessions=list(sessions), messages=list(messages))
+
+
+def ledgers_after(
+    tx: Transaction, whose: Whose, month: date, turn_id: UUID, step: int, most: int
+) -> list[LedgerRow]:  # fmt: skip
+    """Records of prompts from `month` on that come after one of a turn's step."""
+    return tx.all(
+        SQL["ledgers_after"], LedgerRow, month=month, turn_id=turn_id, step=step, most=most, mine=whose.mine,
+        sessions=list(whose.sessions), user_id=whose.user_id,
+    )  # fmt: skip
+
+
+def first_month(tx: Transaction) -> date | None:
+    found: date | None = tx.value(SQL["first_month"])
+    return found
+
+
+def texts_saying(tx: Transaction, month: date, hashes: Sequence[str], patterns: Sequence[str]) -> list[str]:
+    return words(tx, "texts_saying", month=month, hashes=list(hashes), patterns=list(patterns))
+
+
+def standings(tx: Transaction, sessions: Sequence[UUID]) -> list[StandingRow]:
+    return tx.all(SQL["standings"], StandingRow, ids=list(sessions))
+
+
+def put_standing(
+    tx: Transaction, session_id: UUID, standing: JsonObject, briefing: JsonObject | None
+) -> None:  # fmt: skip
+    tx.run(SQL["put_standing"], session_id=session_id, standing=standing, briefing=briefing)
+
+
+def keep_report(tx: Transaction, row: ReportRow) -> None:
+    tx.run(
+        SQL["keep_report"], id=row.id, kind=row.kind, target_id=row.target_id, asked_by=row.asked_by, report=row.report,
+        at=row.at,
+    )  # fmt: skip
+
+
+def reports(
+    tx: Transaction, most: int, report_id: UUID | None = None, target_id: UUID | None = None
+) -> list[ReportRow]:  # fmt: skip
+    return tx.all(SQL["reports"], ReportRow, id=report_id, target_id=target_id, most=most)
