@@ -40,6 +40,7 @@ class SessionShown(Told):
     visibility  who else of the tenant reads it besides its user and the viewers: private, role_gated (editors), shared.
     user_id     whose it is, for those of the tenant who may see what is remembered of them.
     is_main     whether what its user writes on a phone comes here.
+    last_event  the number of its newest event: whoever has read the messages goes on from there.
     """
 
     id: UUID
@@ -51,6 +52,7 @@ class SessionShown(Told):
     is_main: bool
     created_at: datetime
     last_active_at: datetime
+    last_event: int
     entity: RecordNamed | None = None
     user_id: UUID | None = None
 
@@ -61,6 +63,7 @@ class SessionShown(Told):
             "id": found.id, "channel": found.channel, "title": found.title, "visibility": found.visibility,
             "pinned": found.pinned_at is not None, "archived": found.archived_at is not None, "is_main": found.is_main,
             "created_at": found.created_at, "last_active_at": found.last_active_at,
+            "last_event": found.last_event,
             "entity": RecordNamed(handle=about.handle, name=about.name) if about else None,
             "user_id": found.user_id if reader.has("viewer") else None,
             "last": (found.last or "") if isinstance(found, Line) else "",

@@ -139,7 +139,7 @@ SELECT current_tenant(), %(session_id)s, u.id, b.id, %(entity_id)s::uuid, %(visi
         OR EXISTS (SELECT FROM entities e
                     WHERE e.id = %(entity_id)s::uuid AND e.classification <= %(clearance)s AND e.deleted_at IS NULL))
 RETURNING id, user_id, binding_id, entity_id, visibility, channel, title, is_main, pinned_at, archived_at, created_at,
-          last_active_at,
+          last_active_at, last_event,
           (SELECT GREATEST(b.clearance, u.clearance) FROM users u CROSS JOIN bindings b
             WHERE u.id = %(user_id)s AND b.id = %(binding_id)s) AS needs;
 
@@ -147,7 +147,7 @@ RETURNING id, user_id, binding_id, entity_id, visibility, channel, title, is_mai
 -- One session, and what clearance others need to read it: it may hold whatever its user may see, and what it is about
 -- or was answered from may have been closed since.
 SELECT s.id, s.user_id, s.binding_id, s.entity_id, s.visibility, s.channel, s.title, s.is_main, s.pinned_at,
-       s.archived_at, s.created_at, s.last_active_at,
+       s.archived_at, s.created_at, s.last_active_at, s.last_event,
        GREATEST(b.clearance, u.clearance, e.classification,
                 (SELECT max(r.classification)
                    FROM sources n
@@ -162,7 +162,7 @@ SELECT s.id, s.user_id, s.binding_id, s.entity_id, s.visibility, s.channel, s.ti
 -- name: sessions_of_user
 -- A user's sessions, the latest first.
 SELECT s.id, s.user_id, s.binding_id, s.entity_id, s.visibility, s.channel, s.title, s.is_main, s.pinned_at,
-       s.archived_at, s.created_at, s.last_active_at,
+       s.archived_at, s.created_at, s.last_active_at, s.last_event,
        GREATEST(b.clearance, u.clearance, e.classification,
                 (SELECT max(r.classification)
                    FROM sources n

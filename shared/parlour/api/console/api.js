@@ -118,3 +118,10 @@ export function newId() {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
+
+/** What went wrong, as one would say it to a visitor. */
+export function kindly(error) {
+  if (error.status === 401 || error.status === 404) return "This conversation has ended. Send your message again to begin a new one.";
+  if (error.status === 503) return "Parlour is busy just now. Your message is kept here: try again in a moment.";
+  return error instanceof Problem ? error.message : "Something in this page went wrong. Reload it and try again.";
+}

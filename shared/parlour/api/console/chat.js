@@ -1,12 +1,15 @@
 // The conversation with one binding on the web.
 
-import { Problem, call, events, newId } from "./api.js";
+import { Problem, call, events, kindly, newId } from "./api.js";
 import { Attaching, alongside, uploaded } from "./attaching.js";
 import { autogrow, byId, h, notice, sendOnEnter, stickToEnd } from "./dom.js";
 import { Reply } from "./reply.js";
-import { remembered, remember, forget } from "./kept.js";
+import { forget, remember, remembered, rememberVisitor, visitor } from "./kept.js";
+import { known, offer } from "./picker.js";
+import { Threads, begin } from "./threads.js";
+import { Watch } from "./watch.js";
+import { nobody, welcome } from "./welcome.js";
 
-const SAMPLES = ["What can you help me with?", "What happened most recently?"];
 const LONGEST = 8000; // characters, as the API counts them
 const SLOW = 20_000;
 const GIVE_UP = 300_000;
@@ -28,33 +31,39 @@ export class Chat {
     byId("restart").addEventListener("click", () => this.restart());
     byId("binding").addEventListener("change", (event) => this.choose(this.settings.bindings[event.target.selectedIndex]));
     this.line = Promise.resolve(); // messages leave one after another, in the order in which they were written
+    this.threads = new Threads(this);
+    this.watch = new Watch(this);
+    this.talk = 0; // counts the conversations shown: what belongs to an earlier one comes too late
     this.reset();
   }
 
   async start() {
     const { bindings } = this.settings;
-    this.offer();
+    offer(bindings);
     if (!bindings.length) return this.nobody();
     const kept = remembered();
     const index = Math.max(0, bindings.findIndex((one) => one.tenant === kept?.tenant && one.slug === kept?.slug));
     byId("binding").selectedIndex = index;
     this.show(bindings[index]);
-    if (kept?.slug === bindings[index].slug) await this.resume(kept.session);
+    if (kept?.slug === bindings[index].slug) await this.resume(kept.session, kept.about);
   }
 
   reset() {
     this.following?.abort();
     this.following = null;
     this.session = null;
+    this.turn = null;
     this.number = 0;
     this.reply = null;
     this.pending = new Map();
   }
 
   choose(binding) {
+    this.talk += 1;
     this.reset();
     forget();
     this.show(binding);
+    this.threads.close();
     this.say.focus();
   }
 
@@ -62,31 +71,34 @@ export class Chat {
     this.choose(this.binding);
   }
 
-  /** A new conversation about a record, {handle, name}, with the binding that it asks for; without one, about nothing. */
-  about(record = null, binding = null) {
+  /**
+   * Talk about a record, {handle, name}, with the binding that it asks for: the latest conversation about it goes on, if
+   * there is one. Without a record a new one, about nothing.
+   */
+  async about(record = null, binding = null) {
     this.point(record);
-    if (binding) this.choose(this.known(binding));
+    if (binding) this.choose(known(this.settings.bindings, binding));
     else if (this.binding) this.restart();
+    this.form.hidden = !this.binding;
+    const latest = record && (await this.threads.latest(record.handle).catch(() => null));
+    if (latest && this.subject?.handle === record.handle && !this.session) await this.visit(latest);
   }
 
-  /** The binding among those offered; one that is not yet is put there. */
-  known(binding) {
-    const { bindings } = this.settings;
-    const there = bindings.find(({ tenant, slug }) => tenant === binding.tenant && slug === binding.slug);
-    if (!there) {
-      bindings.push({ samples: [], ...binding });
-      this.offer();
-    }
-    this.form.hidden = false;
-    byId("binding").selectedIndex = bindings.indexOf(there ?? bindings.at(-1));
-    return there ?? bindings.at(-1);
+  /** Go on with one of the visitor's conversations: {id, entity}. */
+  async visit({ id, entity }) {
+    this.talk += 1;
+    this.reset();
+    this.log.replaceChildren();
+    this.show(this.binding);
+    await this.resume({ session_id: id, token: visitor(this.binding) }, entity ?? null);
   }
 
-  offer() {
-    const { bindings } = this.settings;
-    byId("binding").replaceChildren(...bindings.map((one) => h("option", {}, one.name)));
-    byId("picker").hidden = bindings.length < 2;
-    byId("chat-title").classList.toggle("hidden-label", bindings.length > 1);
+  /** The phone and this page are one from now on: go on where both meet. */
+  async joined(joined) {
+    rememberVisitor(this.binding, joined);
+    const stays = this.subject ? this.session.session_id : joined.session_id; // a talk about a record keeps to its matter
+    await this.visit({ id: stays, entity: this.subject });
+    this.toEnd(true);
   }
 
   point(record) {
@@ -104,14 +116,8 @@ export class Chat {
     byId("restart").hidden = true;
     byId("chat-title").textContent = binding.name;
     this.say.placeholder = `Write to ${binding.name}`;
-    this.log.replaceChildren(this.welcome());
-  }
-
-  welcome() {
-    const samples = this.binding.samples?.length ? this.binding.samples : SAMPLES;
-    const chips = samples.slice(0, 4).map((text) => h("button", { class: "chip", type: "button", on: { click: () => this.send(text) } }, text));
-    const greeting = this.binding.greeting || "Ask in your own words. Answers cite the documents they come from.";
-    return h("div", { class: "welcome" }, mark(), h("h2", {}, `Talk to ${this.binding.name}`), h("p", { class: "greeting" }, greeting), h("div", { class: "chips" }, ...chips));
+    this.log.replaceChildren(welcome(binding, (text) => this.send(text)));
+    this.threads.offered();
   }
 
   /** Offer agents that were not known when the page began. */
@@ -123,8 +129,7 @@ export class Chat {
 
   nobody() {
     this.form.hidden = true;
-    this.log.replaceChildren(h("div", { class: "welcome" }, mark(), h("h2", {}, "Nobody is at this address yet"),
-      h("p", { class: "greeting" }, "Open this page at the host that a binding names, or show the turns of a tenant with a key: its agents on the web are offered here then.")));
+    this.log.replaceChildren(nobody());
   }
 
   submit() {
@@ -150,25 +155,28 @@ export class Chat {
     const bubble = h("p", { class: "said" }, text, alongside(pieces));
     this.log.append(bubble);
     this.toEnd(true);
-    this.line = this.line.then(() => this.post(bubble, { text, pieces }, newId()));
+    const mine = this.talk;
+    this.line = this.line.then(() => this.post(bubble, { text, pieces }, newId(), mine));
     await this.line;
   }
 
-  async post(bubble, said, clientId) {
+  async post(bubble, said, clientId, mine = this.talk) {
+    if (mine !== this.talk) return;
     bubble.classList.remove("failed");
     bubble.querySelector(".again")?.remove();
-    const mine = this.binding;
     try {
       await this.open();
-      if (mine !== this.binding) return;
+      if (mine !== this.talk) return;
       const attachments = await uploaded(said.pieces, this.session);
-      if (mine !== this.binding) return;
+      if (mine !== this.talk) return;
       const body = { text: said.text, attachments, client_message_id: clientId };
       const taken = await call("POST", `v1/sessions/${this.session.session_id}/messages`, { body, token: this.session.token });
+      bubble.dataset.id = taken.message_id;
+      if (mine !== this.talk) return;
       this.pending.set(taken.message_id, taken.received_at);
       this.follow();
     } catch (error) {
-      if (mine === this.binding) this.unsent(bubble, said, clientId, error);
+      if (mine === this.talk) this.unsent(bubble, said, clientId, error);
     }
   }
 
@@ -192,10 +200,12 @@ export class Chat {
     if (this.session) return;
     const { tenant, slug } = this.binding;
     const about = this.subject ? { entity: this.subject.handle } : {};
-    this.opening ??= call("POST", "v1/sessions", { body: { tenant, binding: slug, ...about } }).finally(() => { this.opening = null; });
+    this.opening ??= begin(this.binding, { tenant, binding: slug, ...about }).finally(() => { this.opening = null; });
     const opened = await this.opening;
     if (this.binding.slug !== slug || this.session) return;
     this.session = opened;
+    rememberVisitor(this.binding, opened);
+    this.threads.offered();
     byId("restart").hidden = false;
     this.keep();
   }
@@ -204,25 +214,36 @@ export class Chat {
     remember({ tenant: this.binding.tenant, slug: this.binding.slug, session: this.session, number: this.number, about: this.subject ?? null });
   }
 
-  async resume(session) {
+  /** Show a conversation as it was, and go on with it. */
+  async resume(session, about) {
+    const mine = this.talk;
     try {
+      const shown = await call("GET", `v1/sessions/${session.session_id}`, { token: session.token });
       const { messages } = await call("GET", `v1/sessions/${session.session_id}/messages`, { token: session.token });
-      if (!messages.length) return forget();
+      if (mine !== this.talk || this.session) return;
+      if (!messages.length && !shown.is_main) return forget();
       this.session = session;
-      this.number = remembered().number;
-      this.point(remembered().about);
+      this.number = shown.last_event;
+      this.point(about ?? shown.entity);
       byId("restart").hidden = false;
-      this.log.replaceChildren(...messages.map((message) => this.told(message)));
-      this.toEnd(true);
-      if (messages.at(-1).direction === "inbound") this.await(messages.at(-1));
+      this.keep();
+      this.retell(messages);
+      this.watch.over(shown);
     } catch (error) {
       forget();
       if (error.status === 0) notice(byId("chat-notice"), kindly(error));
     }
   }
 
+  /** The messages as they are stored; the last one may still wait for its answer. */
+  retell(messages) {
+    this.log.replaceChildren(...messages.map((message) => this.told(message)));
+    this.toEnd(true);
+    if (messages.at(-1)?.direction === "inbound") this.await(messages.at(-1));
+  }
+
   told(message) {
-    if (message.direction === "inbound") return h("p", { class: "said" }, message.text, alongside(message.attachments));
+    if (message.direction === "inbound") return h("p", { class: "said", data: { id: message.id } }, message.text, alongside(message.attachments));
     const reply = new Reply(this.binding.name);
     reply.settle(message);
     return reply.element;
@@ -298,7 +319,8 @@ export class Chat {
     try {
       const { messages } = await call("GET", `v1/sessions/${this.session.session_id}/messages`, { token: this.session.token });
       const stored = messages.find((message) => message.id === id);
-      if (stored) reply?.settle(stored);
+      if (stored && this.log.querySelector(`[data-id="${id}"]`)) reply?.element.remove(); // it was told before
+      else if (stored) reply?.settle(stored);
       else reply?.end();
     } catch {
       reply?.end();
@@ -318,16 +340,4 @@ export class Chat {
     if (error.status === 401 || error.status === 404) this.expired();
     notice(byId("chat-notice"), kindly(error));
   }
-}
-
-/** What went wrong, as one would say it to a visitor. */
-export function kindly(error) {
-  if (error.status === 401 || error.status === 404) return "This conversation has ended. Send your message again to begin a new one.";
-  if (error.status === 503) return "Parlour is busy just now. Your message is kept here: try again in a moment.";
-  return error instanceof Problem ? error.message : "Something in this page went wrong. Reload it and try again.";
-}
-
-function mark() {
-  const svg = document.querySelector(".brand .mark").cloneNode(true);
-  return svg;
 }

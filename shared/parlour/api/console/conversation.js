@@ -11,11 +11,12 @@ export async function conversation(room, [id], asked) {
   const chosen = asked.get("message");
   room.record = null;
   const path = `v1/sessions/${encodeURIComponent(id)}`;
-  const [{ entity: about, visibility }, { messages }] = await Promise.all([room.ask("GET", path), room.ask("GET", `${path}/messages?most=200`)]);
+  const [{ entity: about, visibility, title, user_id: user }, { messages }] = await Promise.all([room.ask("GET", path), room.ask("GET", `${path}/messages?most=200`)]);
   room.offerScopes(`conversation=${id}`);
   return [
-    h("h3", { class: "page-title" }, "Conversation"),
+    h("h3", { class: "page-title" }, title || "Conversation"),
     about ? h("p", { class: "detail" }, "About ", h("a", { href: `#/records/${address(about.handle)}` }, about.name)) : "",
+    user && room.may("viewer") ? h("p", { class: "detail" }, h("a", { href: `#/memory/${user}` }, "What is remembered of this person")) : "",
     SEEN[visibility] ? h("p", { class: "detail" }, SEEN[visibility]) : "",
     messages.length ? "" : h("div", { class: "blank" }, h("b", {}, "Nothing was said yet"), "Messages stand here once there are some."),
     h("div", { class: "transcript" }, ...messages.map((one) => said(one, one.id === chosen))),

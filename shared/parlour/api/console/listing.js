@@ -19,7 +19,7 @@ export async function listing(room, asked) {
   const foot = h("p", { class: "buttons" });
   await more(room, { type, text, project: asked.get("project") ?? "" }, rows, foot, types);
   const add = room.may("editor") ? h("a", { class: "quiet", href: `#/new${type ? `?type=${encodeURIComponent(type)}` : ""}` }, `New ${named(types, type)}`) : "";
-  return [kinds(types, type), h("p", { class: "buttons listing-head" }, add), rows.children.length ? rows : empty(types, type, room.may("editor")), foot];
+  return [kinds(types, type, room.may("viewer")), h("p", { class: "buttons listing-head" }, add), rows.children.length ? rows : empty(types, type, room.may("editor")), foot];
 }
 
 /** One page of records more, under those that are there. */
@@ -37,10 +37,10 @@ async function more(room, wanted, rows, foot, types, cursor = "") {
   foot.replaceChildren(next ? h("button", { class: "quiet", type: "button", on: { click: ({ target }) => further(target) } }, "Show more") : "");
 }
 
-function kinds(types, chosen) {
+function kinds(types, chosen, isViewer) {
   const all = h("a", { class: "chip", href: "#/records", "aria-current": chosen ? null : "page" }, "All");
   const each = types.map((one) => h("a", { class: "chip", href: `#/records?type=${encodeURIComponent(one.key)}`, "aria-current": one.key === chosen ? "page" : null }, sign({ ...one, type: one.key }), one.name));
-  return h("nav", { class: "chips kinds", "aria-label": "Kinds of records" }, all, ...each);
+  return h("nav", { class: "chips kinds", "aria-label": "Kinds of records" }, all, ...each, isViewer ? h("a", { class: "chip", href: "#/memory" }, sign({ type: "person", icon: "person", colour: "teal" }), "What is remembered") : null);
 }
 
 function line(one, definition) {

@@ -1,8 +1,8 @@
 // Puts the page together: settings first, then the conversation, and the phone and the turns where there are any.
 
-import { call } from "./api.js";
+import { call, kindly } from "./api.js";
 import { Attention } from "./attention.js";
-import { Chat, kindly } from "./chat.js";
+import { Chat } from "./chat.js";
 import { byId, notice } from "./dom.js";
 import { Inspector } from "./inspector.js";
 import { Phone } from "./phone.js";

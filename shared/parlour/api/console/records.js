@@ -5,11 +5,12 @@ import { conversation } from "./conversation.js";
 import { creation } from "./editing.js";
 import { file } from "./files.js";
 import { listing } from "./listing.js";
+import { memory } from "./memory.js";
 import { record } from "./record.js";
 import { SCOPES, results } from "./search.js";
 
 const HOME = "#/records";
-const PAGES = { search: results, records: (room, parts, asked) => (parts.length ? record(room, parts, asked) : listing(room, asked)), conversations: conversation, files: file, new: creation };
+const PAGES = { search: results, records: (room, parts, asked) => (parts.length ? record(room, parts, asked) : listing(room, asked)), conversations: conversation, files: file, memory, new: creation };
 
 export class Records {
   /** `ask(method, path, body)` calls the API as whoever signed in; `show(view)` brings a room of the page forward. */

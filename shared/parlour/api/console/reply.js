@@ -49,9 +49,10 @@ export class Reply {
   }
 
   /** Draw it as it was stored: the text is final, and its citations have titles. */
-  settle({ text, citations, at }) {
+  settle({ id, text, citations, at }) {
     const known = new Map(citations.map((citation) => [citation.number, citation]));
     this.text = text;
+    this.element.dataset.id = id;
     this.element.querySelector(".stopped")?.remove(); // what was said of the trouble is the stored text now
     this.when.textContent = clock(at);
     this.prose.replaceChildren(rich(text, (number) => (known.has(number) ? this.link(known.get(number)) : null)));

@@ -4,7 +4,7 @@
 -- A user's sessions with one binding, those that they pinned first, then the latest; either those put away or the rest,
 -- and of one entity if one is named. `last` is the beginning of what was said there last.
 SELECT s.id, s.user_id, s.binding_id, s.entity_id, s.visibility, s.channel, s.title, s.is_main, s.pinned_at,
-       s.archived_at, s.created_at, s.last_active_at,
+       s.archived_at, s.created_at, s.last_active_at, s.last_event,
        (SELECT left(m.body, %(letters)s) FROM messages m
          WHERE m.session_id = s.id AND m.state <> 'ignored' AND m.kind <> 'tool_result'
          ORDER BY m.position DESC LIMIT 1) AS last
@@ -20,7 +20,7 @@ SELECT s.id, s.user_id, s.binding_id, s.entity_id, s.visibility, s.channel, s.ti
 -- both. Read are those that were opened to whoever asks (`visibilities`), as far as their clearance goes: what a session
 -- needs is what `tenancy.session` says.
 SELECT s.id, s.user_id, s.binding_id, s.entity_id, s.visibility, s.channel, s.title, s.is_main, s.pinned_at,
-       s.archived_at, s.created_at, s.last_active_at,
+       s.archived_at, s.created_at, s.last_active_at, s.last_event,
        (SELECT left(m.body, %(letters)s) FROM messages m
          WHERE m.session_id = s.id AND m.state <> 'ignored' AND m.kind <> 'tool_result'
          ORDER BY m.position DESC LIMIT 1) AS last

@@ -31,6 +31,7 @@ class Line:
     archived_at: datetime | None
     created_at: datetime
     last_active_at: datetime
+    last_event: int
     last: str | None
 
 

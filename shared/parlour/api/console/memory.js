@@ -1,0 +1,79 @@
+// What agents remember of people, for whoever may look: who there is, and of each what, and where it came from.
+
+import { asking } from "./asking.js";
+import { h } from "./dom.js";
+import { sign } from "./icons.js";
+import { remembrance } from "./remembering.js";
+import { ago, sentence, spaced } from "./said.js";
+
+const CHANNELS = { web: "Web", whatsapp: "WhatsApp" };
+const MOST = 100;
+
+/** The page of everybody, or of one person: #/memory, #/memory/ID. */
+export async function memory(room, [id], asked) {
+  room.record = null;
+  room.words.value = "";
+  room.offerScopes();
+  return id ? person(room, id) : people(room, asked.get("text") ?? "");
+}
+
+async function people(room, text) {
+  const given = new URLSearchParams({ most: MOST, ...(text ? { text } : {}) });
+  const [{ users }, { facts }] = await Promise.all([room.ask("GET", `v1/users?${given}`), room.ask("GET", "v1/memory/common")]);
+  const words = h("input", { type: "search", value: text, placeholder: "A name, or how a number ends", maxlength: 200, autocomplete: "off", "aria-label": "Find somebody" });
+  const find = (event) => { event.preventDefault(); room.go(words.value.trim() ? `#/memory?text=${encodeURIComponent(words.value.trim())}` : "#/memory"); };
+  return [
+    h("h3", { class: "page-title" }, "What is remembered"),
+    h("form", { class: "pulse-ask", role: "search", on: { submit: find } }, words, h("button", { class: "quiet", type: "submit" }, "Find")),
+    users.length ? h("ul", { class: "records-list people" }, ...users.map((one) => h("li", {}, line(one)))) : h("div", { class: "blank" }, h("b", {}, "Nobody is here"), text ? "Nobody is called so." : "Whoever talks to an agent stands here then."),
+    facts.length ? common(facts) : "",
+  ];
+}
+
+function line(one) {
+  const facts = one.facts || one.episodes ? `${one.facts} ${one.facts === 1 ? "fact" : "facts"}, ${one.episodes} ${one.episodes === 1 ? "episode" : "episodes"}` : "nothing remembered";
+  return h("a", { class: "record-line", href: `#/memory/${one.id}` }, sign({ type: "person", icon: "person", colour: one.facts ? "teal" : "grey" }),
+    h("span", { class: "record-name" }, called(one), one.digits && one.name ? h("span", { class: "of" }, ` …${one.digits}`) : null),
+    h("span", { class: "detail" }, [one.channels.map((name) => CHANNELS[name] ?? name).join(" and "), `${one.sessions} ${one.sessions === 1 ? "conversation" : "conversations"}`, facts].filter(Boolean).join(" · ")),
+    h("time", { datetime: one.last_active_at }, ago(one.last_active_at)));
+}
+
+const called = ({ name, digits }) => name || (digits ? `Somebody on …${digits}` : "A visitor");
+
+/** What is told to everybody whom a persona or a team talks to. */
+function common(facts) {
+  return h("section", { class: "panel" }, h("h4", {}, "Known whoever is talked to"),
+    h("ul", { class: "plain" }, ...facts.map((one) => h("li", { class: "fact" }, h("p", { class: "fact-said" }, h("span", { class: "fact-key" }, sentence(spaced(one.key))), h("b", {}, one.value)), h("p", { class: "detail" }, `${one.whose}, since ${ago(one.since)}`)))));
+}
+
+async function person(room, id) {
+  const path = `v1/users/${encodeURIComponent(id)}`;
+  const [found, { sessions }] = await Promise.all([room.ask("GET", `${path}/memory`), room.ask("GET", `v1/sessions?user=${encodeURIComponent(id)}&most=30`)]);
+  const { user } = found;
+  const context = { ask: room.ask, edits: room.may("editor"), again: () => room.again(), link: (session, message) => `#/conversations/${session}${message ? `?message=${message}` : ""}` };
+  const where = user.channels.map((name) => CHANNELS[name] ?? name).join(" and ");
+  return [
+    h("header", { class: "record-head" }, sign({ type: "person", icon: "person", colour: "teal" }),
+      h("div", { class: "record-title" }, h("p", { class: "soft" }, h("a", { href: "#/memory" }, "What is remembered"), where ? ` · ${where}` : "", user.digits && user.name ? ` · …${user.digits}` : ""), h("h3", { class: "page-title" }, called(user)))),
+    h("div", { class: "record-body memory" },
+      h("div", { class: "record-main" }, ...remembrance(found, context)),
+      h("div", { class: "record-side" }, conversations(sessions), room.may("admin") ? everything(room, user) : "")),
+  ];
+}
+
+function conversations(sessions) {
+  if (!sessions.length) return "";
+  return h("section", { class: "panel" }, h("h4", {}, "Conversations"), h("ul", { class: "plain" }, ...sessions.map((one) => h("li", {},
+    h("a", { href: `#/conversations/${one.id}` }, one.title || "Without a title"),
+    h("span", { class: "detail" }, [CHANNELS[one.channel] ?? one.channel, ago(one.last_active_at)].join(" · "))))));
+}
+
+/** Forget somebody with everything that they left. */
+function everything(room, user) {
+  return h("section", { class: "panel" }, h("h4", {}, "Forget this person"),
+    h("p", { class: "detail" }, "Their conversations, what is remembered of them, and all that came of it."),
+    asking("Forget everything", `Forget ${called(user)} with everything that was said? Nobody can bring it back.`, "Forget them", async () => {
+      await room.ask("POST", "v1/forget", { kind: "user", id: user.id });
+      room.go("#/memory");
+    }));
+}

@@ -1,0 +1,106 @@
+// What is remembered of somebody, drawn: each fact with the words that it came from and what it said before, to be put
+// right or forgotten; and what came of earlier conversations.
+
+import { asking } from "./asking.js";
+import { h } from "./dom.js";
+import { ago, sentence, spaced } from "./said.js";
+
+const CHANNELS = { web: "on the web", whatsapp: "on WhatsApp" };
+const ORIGINS = { said: "said so", extracted: "gathered from what was said", consolidated: "gathered from older conversations" };
+const EDITORS = { user: "put right by themselves", member: "put right by a member", key: "put right with a key", operator: "put right by the operator" };
+const ENDS = { refined: "told more exactly since", contradicted: "said otherwise since", retracted: "taken back", edited: "put right", deleted: "deleted", merged: "known otherwise from the other channel" };
+
+/**
+ * The nodes for what the API told. `edits`: whether facts may be changed; `again()`: draw it anew; `mine`: the reader is
+ * the one it is about; `show(session, message)`: lead to a conversation.
+ */
+export function remembrance({ facts, episodes }, { ask, edits, again, mine, show, link }) {
+  const agents = [...new Set([...facts, ...episodes].map(({ agent }) => agent))].sort();
+  if (!agents.length) return [h("div", { class: "blank" }, h("b", {}, "Nothing is remembered"), mine ? "What you say of yourself, and want, is remembered for next time; it stands here then." : "What this person says of themselves is remembered for next time; it stands here then.")];
+  return agents.map((agent) => h("section", { class: "panel" },
+    mine ? "" : h("h4", {}, agent),
+    list("facts", facts.filter((one) => one.agent === agent).map((one) => new Fact(one, { ask, edits, again, mine, show, link }).element)),
+    list("episodes", episodes.filter((one) => one.agent === agent).map((one) => episode(one, { show, link })))));
+}
+
+function list(name, items) {
+  return items.length ? h("ul", { class: `plain remembered-${name}` }, ...items) : "";
+}
+
+class Fact {
+  constructor(one, context) {
+    this.one = one;
+    this.context = context;
+    this.element = h("li", { class: "fact" });
+    this.draw();
+  }
+
+  get label() {
+    return sentence(spaced(this.one.key).replaceAll(".", ": "));
+  }
+
+  draw() {
+    const { one, context } = this;
+    this.element.replaceChildren(
+      h("p", { class: "fact-said" }, h("span", { class: "fact-key" }, this.label), h("b", {}, one.value)),
+      h("p", { class: "detail" }, about(one, context.mine)),
+      ...(one.said.length || one.earlier.length ? [this.from()] : []),
+      context.edits ? h("div", { class: "fact-acts" },
+        h("button", { class: "link", type: "button", "aria-label": `Put right: ${this.label}`, on: { click: () => this.edit() } }, "Put right"),
+        asking("Forget", `Forget “${this.label}: ${one.value}”, with everything that came of it? Nobody can bring it back.`, "Forget it", () => this.forget(), { class: "link", "aria-label": `Forget: ${this.label}` })) : "");
+  }
+
+  from() {
+    const { one, context } = this;
+    return h("details", {}, h("summary", {}, "Where it came from"),
+      ...one.said.map((said) => h("blockquote", {}, said.text || (said.is_archived ? "(put into the archive)" : "(without words)"),
+        h("span", { class: "detail" }, [`${ago(said.at)} ${CHANNELS[said.channel] ?? said.channel}`].join(""), " ", way(context, said.session_id, said.id)))),
+      one.earlier.length ? h("p", { class: "detail" }, "Before that") : "",
+      one.earlier.length ? h("ul", { class: "plain" }, ...one.earlier.map((was) => h("li", {}, h("del", {}, was.value), h("span", { class: "detail" }, ` ${ago(was.from)} to ${ago(was.until)}, ${ENDS[was.ended] ?? was.ended}`)))) : "");
+  }
+
+  edit() {
+    const words = h("input", { value: this.one.value, maxlength: 300, required: true, autocomplete: "off", "aria-label": this.label });
+    const wrong = h("p", { class: "bad", role: "alert", hidden: true });
+    const save = async (event) => {
+      event.preventDefault();
+      try {
+        await this.context.ask("PATCH", `v1/memory/facts/${this.one.id}`, { value: words.value.trim() });
+        await this.context.again();
+      } catch (error) {
+        wrong.textContent = error.message;
+        wrong.hidden = false;
+      }
+    };
+    this.element.replaceChildren(h("form", { class: "thread-form", on: { submit: save, keydown: ({ key }) => { if (key === "Escape") this.draw(); } } },
+      h("span", { class: "fact-key" }, this.label), words, h("button", { class: "solid", type: "submit" }, "Save"),
+      h("button", { class: "quiet", type: "button", on: { click: () => this.draw() } }, "Cancel")), wrong);
+    words.focus();
+    words.select();
+  }
+
+  async forget() {
+    await this.context.ask("DELETE", `v1/memory/facts/${this.one.id}`);
+    await this.context.again();
+  }
+}
+
+function about({ origin, by_person: editor, sure_at: at, confidence, recalled, used }, mine) {
+  const how = origin === "edited" ? (mine && editor === "user" ? "put right by you" : EDITORS[editor] ?? "put right") : ORIGINS[origin] ?? origin;
+  const sure = confidence < 1 ? `${Math.round(confidence * 100)} % sure` : "";
+  const use = recalled ? `told to the agent ${times(recalled)}, used in ${used === 1 ? "one reply" : `${used} replies`}` : "never told to the agent so far";
+  return [`${sentence(how)} ${ago(at)}`, sure, mine ? "" : use].filter(Boolean).join(" · ");
+}
+
+const times = (number) => (number === 1 ? "once" : `${number} times`);
+
+function episode(one, context) {
+  const when = ago(one.from) === ago(one.until) ? ago(one.from) : `${ago(one.from)} to ${ago(one.until)}`;
+  return h("li", { class: "fact" }, h("p", {}, one.text), h("p", { class: "detail" }, when, one.folded ? `, and ${times(one.folded)} more like it ` : " ", way(context, one.session_id)));
+}
+
+/** The way to the conversation. */
+function way({ show, link }, session, message) {
+  if (link) return h("a", { href: link(session, message) }, "Show it");
+  return show ? h("button", { class: "link", type: "button", on: { click: () => show(session, message) } }, "Show it") : "";
+}
