@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parlour.infra.jsonable import Json, JsonObject
+from parlour.infra.jsonable import Json, JsonObject, canonical
 from parlour.memory.state import deltas, shape
 from parlour.memory.state.deltas import Applied
 from parlour.memory.state.shape import EMPTY, State
@@ -190,7 +190,25 @@ def test_notes_are_kept_and_read_back() -> None:
     assert shape.to_json(EMPTY) == {}
 
 
-_TEXTS = st.sampled_from(["", "a1", "i1", "Pump the cellar", "plan/pumps", "active", "x" * 900, "कल आना"])
+def test_text_that_a_database_cannot_keep_is_cleaned_and_no_handle() -> None:
+    (item,) = after(EMPTY, adds("Pump\0 the \ud800cellar")).state.items
+    assert item.title == "Pump the cellar"
+    assert deltas.proposed([{"item": {"relatedEntityIds": ["plan/\0", "plan/\ud800", "plan/pumps"]}}], None) == {
+        "plan/pumps"
+    }
+
+
+def test_an_answer_of_lists_within_lists_is_no_trouble() -> None:
+    deep: Json = ["plan/pumps"]
+    for _ in range(3_000):
+        deep = [deep]
+    assert deltas.proposed(deep, deep) == set()
+    assert after(EMPTY, {"op": "add", "item": {"kind": "task", "title": deep}}).state == EMPTY
+
+
+_TEXTS = st.sampled_from(
+    ["", "a1", "i1", "Pump the cellar", "plan/pumps", "active", "x" * 900, "कल आना", "\0/\0", "a/\ud800"]
+)
 _VALUES: st.SearchStrategy[Any] = st.recursive(
     st.one_of(st.none(), st.booleans(), st.floats(allow_nan=False), _TEXTS),
     lambda inner: st.one_of(
@@ -217,6 +235,7 @@ def test_no_answer_whatever_it_is_breaks_the_notes_or_makes_them_grow(answers: l
         state = deltas.apply(state, items, updates, known=KNOWN, turns=("t2",), replies=("m2",), now=NOW).state
         assert state.handles <= KNOWN
         assert shape.from_json(shape.to_json(state)) == state
+        assert "\\u0000" not in canonical(shape.to_json(state)).encode().decode()
     assert any(one.id == "i1" for one in state.items)
     assert any(one.id == "a1" for one in state.assumptions)
     assert all(len(one.title) <= shape.LONGEST_NAME for one in state.items)

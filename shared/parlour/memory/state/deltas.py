@@ -34,6 +34,10 @@ from parlour.memory.state.shape import (
 )
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}")
+_HANDLE = re.compile(r"[a-z][a-z0-9_]*/[A-Za-z0-9][A-Za-z0-9_.~-]*")
+_LONGEST_HANDLE, _DEEPEST = 200, 8
+"""Characters of a handle, and lists and objects inside each other in which one may stand."""
+
 _MOST_UPDATES = 60
 """Updates that are looked at in one answer; a summariser that gives more repeats itself."""
 
@@ -248,13 +252,13 @@ def _updates(given: Json) -> list[JsonObject]:
     return [one for one in (_list(given) or [given])[:_MOST_UPDATES] if isinstance(one, dict)]
 
 
-def _handles(value: Json) -> set[str]:
+def _handles(value: Json, deep: int = _DEEPEST) -> set[str]:
     match value:
-        case dict():
-            return set().union(*map(_handles, value.values()))
-        case list():
-            return set().union(*map(_handles, value))
-        case str() if "/" in value and len(value) <= 2 * LONGEST_NAME:
+        case dict() if deep:
+            return set().union(*(_handles(one, deep - 1) for one in value.values()))
+        case list() if deep:
+            return set().union(*(_handles(one, deep - 1) for one in value))
+        case str() if len(value) <= _LONGEST_HANDLE and _HANDLE.fullmatch(value):
             return {value}
         case _:
             return set()

@@ -153,8 +153,9 @@ def from_json(given: JsonObject) -> State:
 
 
 def clipped(text: object, most: int) -> str:
-    """A text in one line and at most so many characters; "" for what is no text."""
-    line = " ".join(text.split()) if isinstance(text, str) else ""
+    """A text in one line of at most so many characters, without what a database cannot keep; "" for what is no text."""
+    plain = text.replace("\0", " ").encode("utf-8", "ignore").decode() if isinstance(text, str) else ""
+    line = " ".join(plain.split())
     return line if len(line) <= most else line[: most - 1].rstrip() + "…"
 
 
