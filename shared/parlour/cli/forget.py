@@ -54,9 +54,7 @@ def drawn(found: Mapping[str, Any]) -> RenderableType:
         parts.append(Text(f"files: {len(found['objects'])}"))
     parts += [Text(f"dead letters of {name}: {gone}") for name, gone in found["dead_letters"].items()]
     if found["anew"]:
-        parts.append(
-            Text(f"written again from what remains: {', '.join(found['anew'][:_SHOWN])}{_more(found['anew'])}")
-        )
+        parts.append(Text(f"written again from what remains: {_some(found['anew'])}"))
     parts.append(Text("out of reach:"))
     parts += [Text(f"  {one['where']}: {one['what']}") for one in found["out_of_reach"]]
     return Group(*parts)
