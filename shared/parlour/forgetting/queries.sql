@@ -24,6 +24,7 @@ SELECT 'users' AS place, id::text AS id FROM who
  UNION ALL SELECT 'channel_identities', id::text FROM channel_identities WHERE user_id = ANY(ARRAY(SELECT id FROM who))
  UNION ALL SELECT 'phone_links', id::text FROM phone_links
             WHERE user_id = ANY(ARRAY(SELECT id FROM who)) OR contact_id = ANY(ARRAY(SELECT id FROM who))
+                  OR phone IN (SELECT phone FROM users WHERE id = ANY(ARRAY(SELECT id FROM who)))
  UNION ALL SELECT 'facts', id::text FROM facts WHERE user_id = ANY(ARRAY(SELECT id FROM who))
  UNION ALL SELECT 'fact_decisions', id::text FROM fact_decisions
             WHERE user_id = ANY(ARRAY(SELECT id FROM who)) OR session_id = ANY(ARRAY(SELECT id FROM s))
@@ -469,7 +470,10 @@ DELETE FROM ledger_blobs WHERE month = %(month)s AND hash = ANY(%(hashes)s::text
 DELETE FROM sessions WHERE id = %(id)s;
 
 -- name: drop_user
--- Take a user away, and whoever turned out to be the same person.
+-- Take a user away, and whoever turned out to be the same person; also what others tried to join their number with.
+WITH tried AS (
+    DELETE FROM phone_links WHERE phone IN (SELECT phone FROM users WHERE id = %(id)s)
+)
 DELETE FROM users WHERE id = %(id)s OR merged_into = %(id)s;
 
 -- name: rest_in_archive

@@ -73,7 +73,7 @@ function everything(room, user) {
   return h("section", { class: "panel" }, h("h4", {}, "Forget this person"),
     h("p", { class: "detail" }, "Their conversations, what is remembered of them, and all that came of it."),
     asking("Forget everything", `Forget ${called(user)} with everything that was said? Nobody can bring it back.`, "Forget them", async () => {
-      await room.ask("POST", "v1/forget", { kind: "user", id: user.id });
+      await room.ask("POST", "v1/forgettings", { kind: "user", id: user.id });
       room.go("#/memory");
     }));
 }

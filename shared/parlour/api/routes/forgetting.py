@@ -16,6 +16,7 @@ from parlour.forgetting import erase
 from parlour.forgetting.erase import Services, Wish
 from parlour.forgetting.report import Kind, Target
 from parlour.infra.jsonable import JsonObject
+from parlour.principal import Principal
 
 router = APIRouter(prefix="/v1", tags=["forgetting"])
 
@@ -30,7 +31,7 @@ Most = Annotated[int, Query(ge=1, le=200)]
 @router.post("/forgettings")
 def forget(wanted: Forget, caller: Admin) -> JsonObject:
     """Forget something, or with `dry_run` only say what would go."""
-    return _forgotten(caller, wanted.kind, wanted.id, dry_run=wanted.dry_run, keep_records=wanted.keep_records)
+    return forgotten(caller, wanted.kind, wanted.id, dry_run=wanted.dry_run, keep_records=wanted.keep_records)
 
 
 @router.get("/forgettings")
@@ -59,7 +60,7 @@ def get_forgetting(report_id: UUID, caller: Admin) -> JsonObject:
 @router.delete("/users/{user_id}")
 def forget_user(user_id: UUID, caller: Admin, dry_run: DryRun = False, keep_records: KeepRecords = False) -> JsonObject:
     """Forget a person: their conversations on every channel, and all that was made of them."""
-    return _forgotten(caller, "user", user_id, dry_run=dry_run, keep_records=keep_records)
+    return forgotten(caller, "user", user_id, dry_run=dry_run, keep_records=keep_records)
 
 
 @router.delete("/messages/{message_id}")
@@ -67,10 +68,14 @@ def forget_message(
     message_id: UUID, caller: Admin, dry_run: DryRun = False, keep_records: KeepRecords = False
 ) -> JsonObject:  # fmt: skip
     """Forget what one message said, and all that was made of it; its place in the conversation stays, empty."""
-    return _forgotten(caller, "message", message_id, dry_run=dry_run, keep_records=keep_records)
+    return forgotten(caller, "message", message_id, dry_run=dry_run, keep_records=keep_records)
 
 
-def _forgotten(caller: Caller, kind: Kind, target_id: UUID, *, dry_run: bool, keep_records: bool) -> JsonObject:
+def forgotten(
+    caller: Caller, kind: Kind, target_id: UUID, *,
+    dry_run: bool = False, keep_records: bool = False, asked_by: Principal | None = None,
+) -> JsonObject:  # fmt: skip
+    """The report. `asked_by`: whom the caller is taken for, where it is their own that they have forgotten."""
     services, until = caller.services, caller.now + _PATIENCE
 
     def seconds_left() -> float:
@@ -81,4 +86,4 @@ def _forgotten(caller: Caller, kind: Kind, target_id: UUID, *, dry_run: bool, ke
             database, services.media, services.uploads, services.dead_letters, services.clock, services.new_id
         )
         wish = Wish(Target(kind, target_id), dry_run=dry_run, keep_records=keep_records)
-        return erase.forget(caller.principal, reaching, wish, seconds_left)
+        return erase.forget(asked_by or caller.principal, reaching, wish, seconds_left)

@@ -1,6 +1,7 @@
 """What is remembered, of whom, and from which words; a fact put right. Visitors see their own, viewers everybody's."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Annotated
 from uuid import UUID
@@ -8,6 +9,7 @@ from uuid import UUID
 from fastapi import APIRouter, Query
 
 from parlour.api.access import AnyCaller, Caller, Viewer
+from parlour.api.routes.forgetting import forgotten
 from parlour.api.schemas import FactChange
 from parlour.infra.jsonable import Json, JsonObject
 from parlour.memory.known import edit, read
@@ -53,12 +55,23 @@ def change_fact(fact_id: UUID, wanted: FactChange, caller: AnyCaller) -> JsonObj
     """Put a fact right: a visitor one of their own, an editor any. What was there is kept as what was known before."""
     with caller.transaction() as tx:
         edited = edit.edit(
-            caller.principal, tx, fact_id, wanted.value, own_binding(caller), caller.now, caller.services.new_id
+            caller.principal, tx, fact_id, wanted.value, _own_binding(caller), caller.now, caller.services.new_id
         )  # fmt: skip
     return {"id": str(edited)}
 
 
-def own_binding(caller: Caller) -> UUID | None:
+@router.delete("/memory/facts/{fact_id}")
+def forget_fact(fact_id: UUID, caller: AnyCaller) -> JsonObject:
+    """Forget a fact and what was known before it: a visitor one of their own, an administrator any. What it was taken
+    from still says it; forgetting a message, or a user, reaches that."""
+    who = caller.principal
+    with caller.transaction() as tx:
+        rows = edit.with_earlier(who, tx, fact_id, _own_binding(caller))
+    entitled = replace(who, roles=frozenset({"admin"})) if who.kind == "user" else who
+    return {"forgotten": [forgotten(caller, "fact", one, asked_by=entitled)["id"] for one in rows]}
+
+
+def _own_binding(caller: Caller) -> UUID | None:
     """The agent whose memory of themselves a visitor may change; None for people of the tenant."""
     return caller.visitor().binding_id if caller.principal.kind == "user" else None
 

@@ -42,6 +42,15 @@ def edit(
     return edited
 
 
+def with_earlier(principal: Principal, tx: Transaction, fact_id: UUID, binding_id: UUID | None) -> list[UUID]:
+    """The fact and the values that its key had before, if they are the principal's to have forgotten: a user's own, and
+    for an administrator any. Raises as `edit` does."""
+    if principal.kind != "user":
+        roles.require(principal, "admin")
+    held = hold(principal, tx, fact_id, binding_id)
+    return [held.id, *store.earlier(tx, held.id)]
+
+
 def hold(principal: Principal, tx: Transaction, fact_id: UUID, binding_id: UUID | None) -> Held:
     """The live fact, kept as it is until the transaction ends, if it is the principal's to change; else as `edit`."""
     is_user = principal.kind == "user"

@@ -86,6 +86,16 @@ SELECT f.id, f.scope, f.key, f.value, f.user_id, f.binding_id
             ELSE f.user_id = %(user_id)s AND f.binding_id = %(binding_id)s END
    FOR UPDATE OF f;
 
+-- name: earlier_values
+-- What stood under a fact's key before it, the latest first.
+SELECT p.id
+  FROM facts f
+  JOIN facts p ON (p.scope, p.key) = (f.scope, f.key) AND p.id <> f.id AND p.valid_until IS NOT NULL
+       AND (p.user_id, p.binding_id, p.human_id, p.team_id) IS NOT DISTINCT FROM (f.user_id, f.binding_id, f.human_id,
+                                                                                   f.team_id)
+ WHERE f.id = %(fact_id)s
+ ORDER BY p.valid_until DESC, p.id;
+
 -- name: edit_fact
 -- Somebody puts a fact right: the old value ends now, and the new one is sure. What it was taken from is theirs alone.
 WITH old AS (

@@ -101,6 +101,13 @@ class CommonFact:
 
 
 @dataclass(frozen=True, slots=True)
+class Id:
+    """One id."""
+
+    id: UUID
+
+
+@dataclass(frozen=True, slots=True)
 class Held:
     """A live fact that is held to be put right."""
 
@@ -144,6 +151,11 @@ def fact_of(
     """One of that user's with that binding; without a user any that the clearance covers."""
     values = {"user_id": user_id, "binding_id": binding_id, "clearance": clearance}
     return tx.first(SQL["fact_of"], Held, fact_id=fact_id, **values)
+
+
+def earlier(tx: Transaction, fact_id: UUID) -> list[UUID]:
+    """What stood under the fact's key before it."""
+    return [row.id for row in tx.all(SQL["earlier_values"], Id, fact_id=fact_id)]
 
 
 def edit(
