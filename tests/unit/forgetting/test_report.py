@@ -1,0 +1,37 @@
+"""What a report says of the rows that a forgetting touched."""
+
+from datetime import UTC, datetime
+from uuid import UUID
+
+from parlour.forgetting import report
+from parlour.forgetting.report import Report, Target
+
+NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
+
+
+def test_rows_of_one_table_and_fate_are_told_together_and_each_once() -> None:
+    told = Report(UUID(int=1), Target("user", UUID(int=2)), "operator", NOW)
+    told.note("removed", "messages", ["a", "b", "a"])
+    told.note("emptied", "messages", ["b", "c"])
+    told.note("kept", "entities", ["r"], "its kind requires it")
+    said = told.to_json()
+    assert said["counts"] == {"removed": 2, "emptied": 1, "kept": 1}
+    assert said["rows"] == [
+        {"table": "entities", "fate": "kept", "why": "its kind requires it", "count": 1, "ids": ["r"]},
+        {"table": "messages", "fate": "emptied", "why": "", "count": 1, "ids": ["c"]},
+        {"table": "messages", "fate": "removed", "why": "", "count": 2, "ids": ["a", "b"]},
+    ]
+
+
+def test_rows_beyond_the_bound_are_counted() -> None:
+    told = Report(UUID(int=1), Target("user", UUID(int=2)), "operator", NOW)
+    told.note("removed", "events", range(report.MOST_LISTED + 5))
+    (group,) = report.grouped(told.rows)
+    assert isinstance(group, dict)
+    assert group["count"] == report.MOST_LISTED + 5
+    assert len(group["ids"]) == report.MOST_LISTED  # type: ignore[arg-type]
+
+
+def test_what_is_out_of_reach_names_the_models_and_channels_that_had_it_and_never_the_stand_in() -> None:
+    found = [one.where for one in report.beyond(["offline", "anthropic", "anthropic"], ["web", "whatsapp"])]
+    assert found == ["model provider anthropic", "channel whatsapp", "backups", "copies", "queues"]
