@@ -244,7 +244,7 @@ def _kept(
         said = one.text.removeprefix(_YOU).removeprefix(_USER)
         if one.turn >= since:
             continue
-        if any(said in line for line in told):
+        if any(said in line for line in (*told, *(other.text for other in chosen))):
             out.append((one, "duplicate"))
         elif tokens > left:
             out.append((one, "over_budget"))

@@ -34,7 +34,8 @@ def summary_of(row: JsonObject) -> Summary:
 
 def _line(row: JsonObject) -> Kept:
     source = Source("messages", str(row["message_id"]))
-    return Kept(str(row["text"]), int(str(row["turn"])), source, bool(row["ours"]))
+    ours = bool(row["ours"])
+    return Kept(f"- {'you' if ours else 'user'}: {row['text']}", int(str(row["turn"])), source, ours)
 
 
 def _turn(row: JsonObject, clearance: int) -> PastTurn:

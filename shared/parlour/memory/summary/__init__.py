@@ -1,0 +1,1 @@
+"""What stands for the older turns of a long conversation: a summary, what of it must survive word for word, anchors."""

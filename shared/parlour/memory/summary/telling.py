@@ -1,0 +1,259 @@
+"""What of a text must survive word for word: identifiers, amounts, dates, names, decisions, approvals, promises. Pure.
+
+Found by their form, in any script where they have one: figures, codes and addresses look alike everywhere. Names are
+found where a script has capitals, and what was decided, approved or promised by the words that English and Hindi have
+for it. A model may summarise as it likes: what this finds and the summary lacks is kept beside it.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from parlour.context.choose import words_in
+
+type Kind = Literal["identifier", "amount", "date", "name", "decision", "approval", "promise"]
+
+KINDS: tuple[str, ...] = get_args(Kind.__value__)
+
+MOST_WORDS, MOST_CHARACTERS = 24, 200
+"""What a line is kept with; a sentence that is longer is kept around what it tells."""
+
+_BEFORE, _AFTER = 8, 6
+"""Words around what is told, of a sentence that is too long."""
+
+_LONGEST_VALUE = 160
+_MOST = 40
+"""What one text gives at most: a pasted table is found again by a search."""
+
+_ENOUGH = 0.6
+"""The share of a sentence's telling words that a summary must have to say the same."""
+
+_TELLING_FROM = 4
+
+_OF = " | "
+"""Between a weekday or an hour and what it is said of: by itself it tells nothing."""
+
+_SENTENCE = re.compile(
+    r"(?<!\bMr\.)(?<!\bMs\.)(?<!\bDr\.)(?<!\bMrs\.)(?<!\bRs\.)(?<!\bNo\.)(?<=[.!?\u0964\u0965])\s+"
+    r"|(?<=[\u3002\uff01\uff1f])|\n+"
+)
+_CURRENCY = r"(?:[\u20a0-\u20bf$\u00a3\u00a5]|\b(?:Rs\.?|INR|USD|EUR|GBP|AED|CHF|JPY)(?![A-Za-z]))"
+_NUMBER = r"\d(?:[\d.,'\u2019\u00a0\u202f]*\d)?"
+_SCALE = r"(?:\s?(?:million|billion|thousand|lakhs?|crores?|bn|mn|[kKmM])\b)?"
+_UNIT = (
+    r"(?:%|percent|per cent|rupees?|dollars?|euros?|pounds?|\u0930\u0941\u092a\u092f\u0947|\u00b0C"
+    r"|[kcm]?m[23\u00b2\u00b3]?|kg|g|mg|tonnes?|tons?|litres?|liters?|l|ml|kW|kWh|MW|V|hours?|hrs?|minutes?|mins?|days?|weeks?|months?|years?|pieces?|units?|bags?"
+    r"|people|persons?|guests?|nights?|rooms?|seats?|boxes)(?![A-Za-z])"
+)
+_AMOUNTS = (
+    re.compile(rf"{_CURRENCY}\s?{_NUMBER}{_SCALE}", re.IGNORECASE),
+    re.compile(rf"(?<![\w.,]){_NUMBER}{_SCALE}\s?{_UNIT}", re.IGNORECASE),
+)
+_MONTH = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
+    r"|nov(?:ember)?|dec(?:ember)?)\b\.?"
+)
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_DAY_MONTH = re.compile(rf"(?<!\d)(\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?({_MONTH})(?:,?\s+(\d{{4}}))?", re.IGNORECASE)
+_MONTH_DAY = re.compile(rf"\b({_MONTH})\s+(\d{{1,2}})(?:st|nd|rd|th)?(?!\d)(?:,?\s+(\d{{4}}))?", re.IGNORECASE)
+_ISO = re.compile(r"(?<!\d)(\d{4})-(\d{1,2})-(\d{1,2})(?!\d)")
+_OTHER_DATES = (
+    re.compile(r"(?<![\d/.])\d{1,2}[/.]\d{1,2}[/.](?:\d{4}|\d{2})(?![\d/])"),
+    re.compile(r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b", re.IGNORECASE),
+    re.compile(r"(?<!\d)\d{1,2}(?:[:.]\d{2})?\s?(?:[ap]\.?m\b\.?)|(?<![\d:])\d{1,2}:\d{2}(?![\d:])", re.IGNORECASE),
+)
+_ADDRESSES = re.compile(r"https?://[^\s<>\"']+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+_PHONE = re.compile(r"(?<![\w+])\+?\d[\d ()/-]{7,}\d(?!\w)")
+_CODE = re.compile(
+    r"(?<![\w#])#?(?=[A-Za-z0-9/_.-]*\d)(?=[A-Za-z0-9/_.-]*[A-Za-z])[A-Za-z0-9]+(?:[-/_.][A-Za-z0-9]+)*(?!\w)"
+)
+_LONG_NUMBER = re.compile(r"(?<![\w.,])#?\d{5,}(?![\w]|[.,]\d)|(?<!\w)#\d+\b")
+_NO_CODE = re.compile(r"\d+(?:st|nd|rd|th|am|pm|[kmgx]|bn|mn|kg|km|cm|mm|ml|kw|mw|hrs?|mins?|m[23])", re.IGNORECASE)
+_CALLED = re.compile(
+    r"(?:\b(?:my name is|name's|i am|i'm|this is|call me|called|named|ask for|speak (?:to|with))"
+    r"|\b(?:Mr|Mrs|Ms|Dr|Shri|Smt)\b\.?)\s+(?P<name>(?-i:[A-Z])[\w'\u2019-]+(?:\s(?-i:[A-Z])[\w'\u2019-]+){0,2})",
+    re.IGNORECASE,
+)
+_CAPITALS = re.compile(r"(?<=[a-z0-9,;:'\u2019)] )(?:[A-Z][\w'\u2019-]+)(?: (?:[A-Z][\w'\u2019-]+)){1,3}")
+_DECIDED = re.compile(
+    r"\bdecid\w+|\b(?:we|i|you)(?:'ll| will) (?:go (?:with|for)|use|take|keep|stay with|proceed)\b"
+    r"|\blet(?:'|\u2019)?s (?:go (?:with|for)|use|take|keep|do|make it)\b|\b(?:going|go) with\b"
+    r"|\bagreed?\b|\bsettled on\b|\bchose\b|\bchosen\b|\binstead of\b|\bmake (?:it|that)\b"
+    r"|\u0924\u092f|\u092b\u093c\u0948\u0938\u0932\u093e|\u092b\u0948\u0938\u0932\u093e",
+    re.IGNORECASE,
+)
+_APPROVED = re.compile(
+    r"\bapprov(?:e|ed|es|al|als)\b|\bauthori[sz]\w+|\bsign(?:ed)?[ -]off\b|\bgo ahead\b|\bgreen light\b"
+    r"|\bconfirm(?:ed|s)?\b|\bpermission (?:is )?(?:granted|given)\b"
+    r"|\u092e\u0902\u091c\u093c?\u0942\u0930|\u092e\u0902\u091c\u0942\u0930|\u0938\u094d\u0935\u0940\u0915\u0943\u0924",
+    re.IGNORECASE,
+)
+_PROMISED = re.compile(
+    r"\b(?:i|we)(?:['\u2019]ll| will| shall)\b(?! (?:not sure|be honest))|\bpromis\w+|\bguarantee\w*"
+    r"|\bcommit(?:ted)? to\b"
+    r"|\bwill (?:be )?(?:sen[dt]|deliver\w*|call(?:ed)?|paid?|pay|refund\w*|repl(?:y|ied)|complet\w+|ship\w*|arrive)\b"
+    r"|\u0935\u093e\u0926\u093e|\u0915\u0930\u0942\u0901?\u0902?\u0917[\u093e\u0940]|\u0915\u0930\u0947\u0902\u0917\u0947",
+    re.IGNORECASE,
+)
+_SENTENCES: tuple[tuple[Kind, re.Pattern[str]], ...] = (
+    ("approval", _APPROVED), ("decision", _DECIDED), ("promise", _PROMISED),
+)  # fmt: skip
+_NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_NO_NAMES = frozenset({
+    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
+    "december", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "i", "ok", "hello",
+    "sorry",
+})  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """One thing that must survive: `value` is what a summary must have to say it, `text` the words around it."""
+
+    kind: Kind
+    value: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A text as it is searched for what must survive: its letters and digits alone, its numbers, dates and words."""
+
+    squashed: str
+    numbers: frozenset[str]
+    days: frozenset[str]
+    words: frozenset[str]
+
+
+def telling(text: str) -> list[Telling]:
+    """What of a text must survive, each value once, in the order of the text."""
+    found: dict[tuple[str, str], Telling] = {}
+    for sentence in _SENTENCE.split(text):
+        if sentence.strip():
+            for one in _of(" ".join(sentence.split())):
+                found.setdefault((one.kind, one.value), one)
+        if len(found) >= _MOST:
+            break
+    return [*found.values()][:_MOST]
+
+
+def read(text: str) -> Said:
+    """A text to look things up in."""
+    plain = _digits(text).casefold()
+    words = frozenset(words_in(plain))
+    spelt = {str(number) for number, word in enumerate(_NUMBERS, start=1) if word in words}
+    numbers = {_plain_number(one[0]) for one in re.finditer(_NUMBER, plain)}
+    return Said(_squashed(plain), frozenset(numbers | spelt), frozenset(_days(plain)), words)
+
+
+def is_told(one: Telling, said: Said) -> bool:
+    """Whether a text says this, in these words or in other ones that mean the same to anybody."""
+    if one.kind == "amount":
+        return _plain_number(one.value) in said.numbers
+    value, _, about = one.value.partition(_OF)
+    if one.kind == "date":
+        return value in said.days or (_squashed(value) in said.squashed and _says(about, said))
+    if one.kind == "identifier":
+        return _squashed(value) in said.squashed
+    if one.kind == "name":
+        return said.words.issuperset(words_in(value))
+    return _says(value, said)
+
+
+def _says(sentence: str, said: Said) -> bool:
+    """Whether enough of a sentence's telling words are there."""
+    words = [word for word in words_in(sentence) if len(word) >= _TELLING_FROM]
+    return sum(word in said.words for word in words) >= len(words) * _ENOUGH
+
+
+def _of(sentence: str) -> Iterator[Telling]:
+    """What one sentence tells. What was found is not looked at again: a date is no amount, an amount no code."""
+    rest = _digits(sentence)
+    for kind, patterns in _FIGURES:
+        for pattern in patterns:
+            for found in pattern.finditer(rest):
+                if value := _value(kind, found, sentence):
+                    yield Telling(kind, value, _around(sentence, found.start(), found.end()))
+            rest = pattern.sub(lambda one: " " * len(one[0]), rest)
+    for found in (*_CALLED.finditer(sentence), *_CAPITALS.finditer(sentence)):
+        name = found["name"] if "name" in found.re.groupindex else found[0]
+        if name.casefold().split()[0] not in _NO_NAMES:
+            yield Telling("name", name.casefold()[:_LONGEST_VALUE], _around(sentence, found.start(), found.end()))
+    if not sentence.rstrip().endswith(("?", "\uff1f")):
+        yield from _settled(sentence)
+
+
+def _settled(sentence: str) -> Iterator[Telling]:
+    """What a sentence decides, approves or promises; a question does nothing of it."""
+    for kind, pattern in _SENTENCES:
+        if found := pattern.search(sentence):
+            value = " ".join(words_in(sentence.casefold()))[:_LONGEST_VALUE]
+            yield Telling(kind, value, _around(sentence, found.start(), found.end()))
+
+
+def _value(kind: Kind, found: re.Match[str], sentence: str) -> str:
+    """What identifies it; "" for what only looks like one."""
+    said = found[0].strip().casefold()
+    if kind == "date":
+        return next(iter(_days(said)), "") or f"{said}{_OF}{' '.join(words_in(sentence.casefold()))}"[:_LONGEST_VALUE]
+    if kind == "identifier" and (_NO_CODE.fullmatch(said) or len(_squashed(said)) < 3):
+        return ""
+    return said[:_LONGEST_VALUE].rstrip(".,/-")
+
+
+def _days(text: str) -> Iterator[str]:
+    """The dates of a text as month-day: 03-14, whoever names the year."""
+    for found in _ISO.finditer(text):
+        yield f"{int(found[2]):02}-{int(found[3]):02}"
+    for found in _DAY_MONTH.finditer(text):
+        yield f"{_MONTHS.index(found[2][:3].lower()) + 1:02}-{int(found[1]):02}"
+    for found in _MONTH_DAY.finditer(text):
+        yield f"{_MONTHS.index(found[1][:3].lower()) + 1:02}-{int(found[2]):02}"
+
+
+def _around(sentence: str, start: int, end: int) -> str:
+    """The sentence, or what stands around a place of it where it is long; clipped where words are endless."""
+    words = sentence.split(" ")
+    if len(words) > MOST_WORDS:
+        first, last = sentence[:start].count(" "), sentence[:end].count(" ")
+        cut = words[max(0, first - _BEFORE) : last + _AFTER + 1]
+        lead, rest = "... " if first > _BEFORE else "", " ..." if last + _AFTER + 1 < len(words) else ""
+        sentence = f"{lead}{' '.join(cut)}{rest}"
+        start = sentence.find(words[first])
+    if len(sentence) <= MOST_CHARACTERS:
+        return sentence
+    begin = max(0, min(start - MOST_CHARACTERS // 2, len(sentence) - MOST_CHARACTERS))
+    return sentence[begin : begin + MOST_CHARACTERS].strip()
+
+
+def _digits(text: str) -> str:
+    """The text with the digits of any script as 0 to 9."""
+    if text.isascii():
+        return text
+    return "".join(
+        str(unicodedata.digit(one)) if one.isdecimal() and not one.isascii() else one for one in text
+    )  # fmt: skip
+
+
+def _plain_number(text: str) -> str:
+    """The first number of a text without what parts its thousands: 45,000 and 45000 are one."""
+    found = re.search(_NUMBER, text)
+    if found is None:
+        return text
+    digits = re.sub(r"[,'\u2019\u00a0\u202f]", "", found[0])
+    return (digits.rstrip("0").rstrip(".") if "." in digits else digits) or "0"
+
+
+def _squashed(text: str) -> str:
+    """Letters and digits alone: a number is the same with and without its blanks and dashes."""
+    return "".join(one for one in text.casefold() if one.isalnum() or one in "+@")
+
+
+_FIGURES: tuple[tuple[Kind, tuple[re.Pattern[str], ...]], ...] = (
+    ("identifier", (_ADDRESSES,)),
+    ("date", (_ISO, _DAY_MONTH, _MONTH_DAY, *_OTHER_DATES)),
+    ("amount", _AMOUNTS),
+    ("identifier", (_PHONE, _CODE, _LONG_NUMBER)),
+)
