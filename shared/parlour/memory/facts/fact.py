@@ -66,6 +66,21 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
+class Refusal:
+    """Something that was proposed and did not get as far as being held against what is known; what it said is not kept.
+
+    key         "" where not even that could be read, `episode` for one of those.
+    confidence  as it was proposed; reason: more on the decision.
+    """
+
+    key: str
+    decision: Decision
+    reason: str = ""
+    confidence: float | None = None
+    messages: tuple[UUID, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Known:
     """The newest fact of a key, live or ended.
 

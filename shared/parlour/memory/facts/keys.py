@@ -117,6 +117,16 @@ _KEY_WORDS = {
 }
 _KEY_BY_WORD = {word: key for key, them in _KEY_WORDS.items() for word in them.split()}
 _KEY_OF = {other: key for key, others in _OTHER_NAMES.items() for other in others.split()}
+_SHAPES = {
+    "email": re.compile(r"^\S+@\S+\.\S+$"),
+    "phone": re.compile(r"(?:\d[ ().-]*){7,}"),
+    "age": re.compile(r"\d"),
+    "birthday": re.compile(r"\d|[^\W\d_]{3,}"),
+    "name": re.compile(r"^[^\d@]{1,60}$"),
+    "called": re.compile(r"^[^@]{1,60}$"),
+    "city": re.compile(r"^[^@]{1,80}$"),
+    "language": re.compile(r"^[^\d@]{2,40}$"),
+}
 _LIKING = re.compile(r"^(?:favou?rite|preferred|prefers?|likes?|dislikes?|loves?|hates?)_+")
 _LONGEST_PART = 40
 
@@ -141,6 +151,12 @@ def key_of(written: str) -> str | None:
         return f"family.{_SAME_RELATION.get(whole, whole)}"
     liked = _LIKING.sub("", whole)
     return f"preference.{liked}" if liked and liked != whole else f"about.{whole[:_LONGEST_PART]}"
+
+
+def fits(key: str, value: str) -> bool:
+    """Whether a value has the shape of what its key is about."""
+    shape = _SHAPES.get(key)
+    return shape is None or shape.search(value) is not None
 
 
 def relation(word: str) -> str:

@@ -1,0 +1,122 @@
+"""What a model took from a conversation, held against the user's own messages: what may be a fact, what may not, and
+why. Pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from parlour.memory.extracting.answers import Answered, EpisodeItem, FactItem
+from parlour.memory.extracting.reading import Line, Stretch
+from parlour.memory.facts import keys
+from parlour.memory.facts.evidence import evidence
+from parlour.memory.facts.fact import Candidate, Decision, Origin, Refusal
+from parlour.memory.facts.own_text import own_text
+from parlour.memory.facts.said import said
+from parlour.memory.facts.sensitive import is_sensitive
+from parlour.memory.facts.values import same
+from parlour.memory.facts.wording import holds, says, telling, words
+
+_SUREST = 0.9
+"""What a model read is never surer than what a rule found said in so many words."""
+
+_OWN_SHARE = 0.5
+"""Of an episode's telling words, how many are the user's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """An episode that holds: its text, the user's messages that it is of, and from when to when they are."""
+
+    text: str
+    messages: tuple[UUID, ...]
+    from_at: datetime
+    until_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What holds, and what does not and why."""
+
+    candidates: tuple[Candidate, ...]
+    refusals: tuple[Refusal, ...]
+    episodes: tuple[Told, ...]
+
+
+def check(answered: Answered, stretch: Stretch, origin: Origin = "extracted") -> Checked:
+    """Hold an answer against the stretch that it was given for, together with what the rules read there of what the
+    user takes back: a fact that only a model finds may have been taken back before anybody had found it."""
+    by_number = stretch.labelled()
+    spoken = said(stretch.utterances)
+    candidates: list[Candidate] = [one for one in spoken if one.ends]
+    refusals: list[Refusal] = [Refusal("", "malformed", "entry") for _ in range(answered.malformed)]
+    for item in answered.facts:
+        found = _fact(item, by_number, spoken, origin)
+        (candidates if isinstance(found, Candidate) else refusals).append(found)  # type: ignore[arg-type]
+    episodes: list[Told] = []
+    for told in answered.episodes:
+        kept = _episode(told, by_number)
+        if isinstance(kept, Told):
+            episodes.append(kept)
+        else:
+            refusals.append(kept)
+    return Checked(tuple(candidates), tuple(refusals), tuple(episodes))
+
+
+def _fact(
+    item: FactItem, by_number: Mapping[int, Line], spoken: Sequence[Candidate], origin: Origin
+) -> Candidate | Refusal:
+    key = keys.key_of(item.key)
+    named = [by_number[number] for number in item.lines if number in by_number]
+    ids = tuple(line.id for line in named)
+    if key is None or not (item.ends or keys.fits(key, item.value)):
+        return Refusal(key or "", "malformed", "key" if key is None else "value", item.confidence, ids)
+    if len(named) < len(item.lines) or not named:
+        return Refusal(key, "unknown_message", "", item.confidence, ids)
+    if is_sensitive(key, item.value):
+        return Refusal(key, "sensitive", "", item.confidence, ids)
+    found = evidence(key, item.value, [line.body for line in named], ends=item.ends)
+    if found.problem is not None:
+        return Refusal(key, found.problem, "", item.confidence, ids)
+    if not item.ends and _is_disputed(key, item.value, spoken, ids):
+        return Refusal(key, "not_stated", "said of something else", item.confidence, ids)
+    at = max(line.sent_at for line in _saying(named, item.value))
+    return Candidate(
+        key, item.value, min(item.confidence, _SUREST), origin, at, ids, ends=item.ends, changes=found.changes
+    )  # fmt: skip
+
+
+def _saying(named: Sequence[Line], value: str) -> Sequence[Line]:
+    """Of the named messages, those that say the value; all, where it takes them together."""
+    return [line for line in named if says(own_text(line.body), value)] or named
+
+
+def _is_disputed(key: str, value: str, spoken: Sequence[Candidate], ids: Sequence[UUID]) -> bool:
+    """Whether the user said these words, in so many words, of something else for which there is a key."""
+    others = [one for one in spoken if set(one.messages) & set(ids) and not one.ends and same(one.value, value)]
+    return any(one.key in keys.KEYS and key in keys.KEYS and one.key != key for one in others) and not any(
+        one.key == key for one in others
+    )
+
+
+def _episode(item: EpisodeItem, by_number: Mapping[int, Line]) -> Told | Refusal:
+    """An episode may put things in its own words; what has a digit, and most of what tells anything, is the user's."""
+    named = [by_number[number] for number in item.lines if number in by_number]
+    ids = tuple(line.id for line in named)
+    if not named or len(named) < len(item.lines):
+        return Refusal("episode", "unknown_message", "", None, ids)
+    if is_sensitive("", item.text):
+        return Refusal("episode", "sensitive", "", None, ids)
+    own = frozenset(words("\n".join(own_text(line.body) for line in by_number.values())))
+    wanted = telling(item.text)
+    figures = [word for word in wanted if any(map(str.isdigit, word))]
+    shared = sum(holds(own, word) for word in wanted)
+    if not all(holds(own, word) for word in figures) or shared < _OWN_SHARE * len(wanted):
+        return Refusal("episode", "not_users_own", "", None, ids)
+    times = [line.sent_at for line in named]
+    return Told(item.text, ids, min(times), max(times))
+
+
+def unusable(problem: Decision = "malformed") -> Refusal:
+    """What is written down of an answer that could not be read a second time either."""
+    return Refusal("", problem, "answer")

@@ -1,0 +1,44 @@
+"""Episodes as rows that are found again, and which of them say the same. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from uuid import UUID
+
+from parlour.infra.jsonable import JsonObject
+from parlour.knowledge.index.rows import RowDraft
+from parlour.memory.facts.wording import stem, telling
+
+_ALIKE = 0.75
+"""Of the telling words of both: from here on two episodes are one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """An episode that there is."""
+
+    id: UUID
+    text: str
+
+
+def row(text: str, title: str, until_at: datetime, classification: int) -> RowDraft:
+    """`[date] text`, with the day on which it ended, in UTC."""
+    date = until_at.astimezone(UTC).date().isoformat()
+    lead = f"[{date}] "
+    metadata: JsonObject = {"kind": "episode", "lead": len(lead), "date": date}
+    return RowDraft("episode", 0, title, lead + text, classification, metadata)
+
+
+def like(text: str, known: Sequence[Kept]) -> UUID | None:
+    """The episode that says nearly the same in nearly the same words, if there is one. Different figures make different
+    episodes."""
+    best = max(known, key=lambda one: _shared(text, one.text), default=None)
+    return best.id if best is not None and _shared(text, best.text) >= _ALIKE else None
+
+
+def _shared(one: str, other: str) -> float:
+    first, second = ({stem(word) for word in telling(text)} for text in (one, other))
+    figures = [{word for word in found if any(map(str.isdigit, word))} for found in (first, second)]
+    if figures[0] != figures[1] or not first | second:
+        return 0.0
+    return len(first & second) / len(first | second)

@@ -1,0 +1,116 @@
+-- Conversations as they are looked through, and how far that has come.
+
+-- name: note_turn
+-- A turn is over that nobody has looked through: whether it is the first such one, and how many there are by now.
+-- Nothing where others read the session along.
+INSERT INTO work_due (tenant_id, kind, id, due_at)
+SELECT current_tenant(), 'memory', s.id, %(due_at)s
+  FROM sessions s
+ WHERE s.id = %(session_id)s AND s.visibility = 'private'
+    ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = LEAST(work_due.due_at, EXCLUDED.due_at)
+RETURNING xmax = 0 AS is_first,
+          %(number)s::int - COALESCE((SELECT e.until_turn FROM extractions e WHERE e.session_id = %(session_id)s), 0) AS behind;
+
+-- name: how_far
+-- When a session's new turns are due, and how many there are.
+SELECT w.due_at,
+       COALESCE((SELECT max(t.number) FROM turns t WHERE t.session_id = w.id AND t.state <> 'open'), 0)
+       - COALESCE((SELECT e.until_turn FROM extractions e WHERE e.session_id = w.id), 0) AS behind
+  FROM work_due w
+ WHERE w.tenant_id = current_tenant() AND w.kind = 'memory' AND w.id = %(session_id)s;
+
+-- name: conversation
+-- A session that is to be looked through: whose it is, who answers there and with which models, how far that has come,
+-- and of which level its episodes are; nothing where others read it along.
+SELECT s.user_id, s.binding_id, b.display_name AS title, h.display_name AS agent, u.display_name AS person,
+       a.model_routing, a.memory_policy, COALESCE(u.clearance, b.clearance) AS classification,
+       COALESCE(e.until_turn, 0) AS until_turn, COALESCE(e.failures, 0) AS failures
+  FROM sessions s
+  JOIN users u ON u.id = s.user_id
+  JOIN bindings b ON b.id = s.binding_id
+  JOIN humans h ON h.id = b.human_id
+  JOIN agents a ON a.id = b.agent_id
+  LEFT JOIN extractions e ON e.session_id = s.id
+ WHERE s.id = %(session_id)s AND s.visibility = 'private';
+
+-- name: next_turns
+-- The session's next turns that are over and that nobody looked through: how many there are, up to a number, and the last
+-- of those.
+SELECT count(*) AS turns, COALESCE(max(n.number), 0) AS last
+  FROM (SELECT t.number FROM turns t
+         WHERE t.session_id = %(session_id)s AND t.number > %(until_turn)s AND t.state <> 'open'
+         ORDER BY t.number LIMIT %(most)s) n;
+
+-- name: new_turns
+-- The messages of some of the session's turns, in order; what a tool answered is not among them, and nothing of a turn
+-- that failed: somebody may yet have it answered, as a later one.
+SELECT t.number AS turn, m.id, m.direction, m.body, m.sent_at
+  FROM turns t
+  JOIN messages m ON m.turn_id = t.id
+ WHERE t.session_id = %(session_id)s AND t.number > %(until_turn)s AND t.number <= %(last)s
+   AND t.state = 'answered' AND m.kind <> 'tool_result' AND m.archive_id IS NULL
+ ORDER BY t.number, m.position;
+
+-- name: note_extracted
+-- A session was looked through up to a turn.
+INSERT INTO extractions (tenant_id, session_id, until_turn, at)
+SELECT s.tenant_id, s.id, %(until_turn)s, %(now)s FROM sessions s WHERE s.id = %(session_id)s
+    ON CONFLICT (tenant_id, session_id) DO UPDATE
+   SET until_turn = GREATEST(extractions.until_turn, EXCLUDED.until_turn), at = EXCLUDED.at, failures = 0, problem = NULL;
+
+-- name: note_not_extracted
+-- A try at it gave nothing; how many in a row that were.
+INSERT INTO extractions (tenant_id, session_id, failures, problem, at)
+SELECT s.tenant_id, s.id, 1, %(problem)s, %(now)s FROM sessions s WHERE s.id = %(session_id)s
+    ON CONFLICT (tenant_id, session_id) DO UPDATE
+   SET failures = extractions.failures + 1, problem = EXCLUDED.problem, at = EXCLUDED.at
+RETURNING failures;
+
+-- name: recent_episodes
+-- What there is of a user with a binding, the newest first.
+SELECT id, text FROM episodes
+ WHERE user_id = %(user_id)s AND binding_id = %(binding_id)s
+ ORDER BY until_at DESC LIMIT %(most)s;
+
+-- name: insert_episode
+-- An episode with its searchable row, which gets its vector later. Only its own conversation finds the row.
+WITH written AS (
+    INSERT INTO context_rows (tenant_id, id, session_id, kind, title, content, content_hash, classification, metadata,
+                              pending, created_at, word_bits)
+    VALUES (current_tenant(), %(row_id)s, %(session_id)s, 'episode', %(title)s, %(content)s, %(content_hash)s,
+            %(classification)s, %(metadata)s, true, %(now)s,
+            word_bits(to_tsvector('english', %(title)s || ' ' || %(content)s)))
+    RETURNING id
+)
+INSERT INTO episodes (tenant_id, id, user_id, binding_id, session_id, origin, text, from_at, until_at, messages, row_id,
+                      created_at)
+SELECT current_tenant(), %(id)s, %(user_id)s, %(binding_id)s, %(session_id)s, %(origin)s, %(text)s, %(from_at)s,
+       %(until_at)s, %(messages)s, w.id, %(now)s
+  FROM written w;
+
+-- name: fold_episode
+-- An episode was told once more in nearly the same words.
+UPDATE episodes
+   SET folded = folded + 1, until_at = GREATEST(until_at, %(until_at)s),
+       messages = (SELECT array_agg(DISTINCT one) FROM unnest(messages || %(messages)s::uuid[]) AS one)
+ WHERE id = %(id)s;
+
+-- name: near_episodes
+-- Pairs of a user's episodes that mean nearly the same by their vectors: the younger, and the older one that it is like.
+SELECT DISTINCT ON (young.id) young.id AS young, old.id AS old
+  FROM episodes young
+  JOIN episodes old ON old.user_id = young.user_id AND old.binding_id = young.binding_id AND old.id < young.id
+  JOIN embeddings a ON a.row_id = young.row_id
+  JOIN embeddings b ON b.row_id = old.row_id AND b.model = a.model
+ WHERE young.user_id = %(user_id)s AND young.binding_id = %(binding_id)s AND young.created_at > %(since)s
+   AND young.origin = 'extracted' AND a.vector <=> b.vector < %(near)s
+ ORDER BY young.id, a.vector <=> b.vector;
+
+-- name: drop_episode
+-- An episode that another one tells goes, with its row.
+WITH gone AS (DELETE FROM episodes WHERE id = %(id)s RETURNING row_id)
+DELETE FROM context_rows r USING gone g WHERE r.id = g.row_id;
+
+-- name: messages_of_episode
+-- What an episode was told of, and until when.
+SELECT messages, until_at FROM episodes WHERE id = %(id)s;

@@ -1,0 +1,136 @@
+"""Candidates become facts, or do not; either way it is written down: in one transaction, one at a time for a user."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from uuid import UUID
+
+from parlour.infra.ids import NewId
+from parlour.infra.postgres import Transaction
+from parlour.memory.facts import keys, rules, store
+from parlour.memory.facts.fact import Candidate, Decision, Known, Refusal, Scope
+from parlour.memory.facts.rules import Verdict
+from parlour.memory.facts.store import NewDecision
+
+_MOST_ENDED = 60
+"""Facts that one sentence takes back at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a candidate, and the fact that it became or was held against."""
+
+    candidate: Candidate
+    decision: Decision
+    fact_id: UUID | None = None
+
+
+def new_ids(candidates: Sequence[Candidate], refusals: Sequence[Refusal], new_id: NewId, now: datetime) -> list[UUID]:
+    """As many ids as keeping these may take; made outside of the transaction, which may run twice."""
+    ends = any(one.ends for one in candidates)
+    count = 2 * len(candidates) + len(refusals) + (_MOST_ENDED if ends else 0)
+    return [new_id(now) for _ in range(count)]
+
+
+def keep(
+    tx: Transaction, scope: Scope, session_id: UUID, turn_id: UUID | None, candidates: Sequence[Candidate],
+    refusals: Sequence[Refusal], ids: Sequence[UUID], now: datetime,
+) -> list[Outcome]:  # fmt: skip
+    """Hold each candidate against what is known, the one that was said first first, and write down what became of it.
+
+    scope  as the session says; of a conversation that others read along there is none.
+    ids    of `new_ids`.
+    """
+    if not candidates and not refusals:
+        return []
+    if not store.lock(tx, scope):
+        return []
+    keeping = _Keeping(tx, scope, session_id, turn_id, iter(ids), now, store.latest(tx, scope))
+    for one in sorted(candidates, key=lambda candidate: candidate.at):
+        keeping.take(one)
+    keeping.refuse(refusals)
+    store.note_decisions(tx, scope, session_id, turn_id, keeping.decisions, now)
+    return keeping.outcomes
+
+
+@dataclass(slots=True)
+class _Keeping:
+    """One user's facts while they change."""
+
+    tx: Transaction
+    scope: Scope
+    session_id: UUID
+    turn_id: UUID | None
+    ids: Iterator[UUID]
+    now: datetime
+    latest: dict[str, Known]
+    outcomes: list[Outcome] = field(default_factory=list)
+    decisions: list[NewDecision] = field(default_factory=list)
+
+    def take(self, candidate: Candidate) -> None:
+        live = [one for one in self.latest.values() if one.is_live]
+        resolved = rules.resolve(candidate, live)[:_MOST_ENDED]
+        for one in resolved:
+            self._decide(one)
+        if not resolved:
+            self._note(candidate, "nothing_to_end", None)
+
+    def refuse(self, refusals: Sequence[Refusal]) -> None:
+        self.decisions += [
+            NewDecision(next(self.ids), one.key, "extracted", one.decision, one.reason, one.confidence, one.messages)
+            for one in refusals
+        ]
+
+    def _decide(self, candidate: Candidate) -> None:
+        latest = self.latest.get(candidate.key)
+        verdict = rules.decide(candidate, latest)
+        fact_id = latest.id if latest else None
+        match verdict.decision:
+            case "new":
+                fact_id = self._insert(next(self.ids), candidate, verdict, candidate.messages)
+            case "same" if latest:
+                self._confirm(candidate, verdict, latest)
+            case "refines" | "contradicts" if latest:
+                fact_id = self._replace(candidate, verdict, latest)
+            case "retracted" if latest:
+                self._end(candidate, latest, "retracted", None)
+        self._note(candidate, verdict.decision, fact_id)
+
+    def _insert(self, fact_id: UUID, candidate: Candidate, verdict: Verdict, messages: Sequence[UUID]) -> UUID:
+        fact = Known(
+            fact_id, candidate.key, verdict.value, verdict.confidence, candidate.origin, candidate.at,
+            candidate.at, session_id=self.session_id, messages=tuple(messages),
+        )  # fmt: skip
+        store.insert(self.tx, self.scope, fact, self.turn_id, self.now)
+        self.latest[fact.key] = fact
+        return fact.id
+
+    def _confirm(self, candidate: Candidate, verdict: Verdict, latest: Known) -> None:
+        messages = rules.merged_messages(latest.messages, candidate.messages)
+        store.confirm(self.tx, latest.id, verdict.confidence, messages, candidate.at)
+        self.latest[latest.key] = replace(
+            latest, confidence=verdict.confidence, valid_from=min(latest.valid_from, candidate.at),
+            sure_at=max(latest.sure_at, candidate.at), messages=tuple(messages),
+        )  # fmt: skip
+
+    def _replace(self, candidate: Candidate, verdict: Verdict, latest: Known) -> UUID:
+        """The old row ends first: there is never more than one that is live. What says both was taken from both."""
+        adds = candidate.adds and latest.key in keys.ADDITIVE
+        messages = rules.merged_messages(latest.messages, candidate.messages) if adds else candidate.messages
+        new_id = next(self.ids)
+        ended = "refined" if verdict.decision == "refines" else "contradicted"
+        self._end(candidate, latest, ended, new_id)
+        return self._insert(new_id, candidate, verdict, messages)
+
+    def _end(self, candidate: Candidate, latest: Known, ended: str, superseded_by: UUID | None) -> None:
+        store.end(self.tx, latest.id, ended, superseded_by, candidate.at)
+        self.latest[latest.key] = replace(latest, valid_until=max(latest.valid_from, candidate.at))
+
+    def _note(self, candidate: Candidate, decision: Decision, fact_id: UUID | None) -> None:
+        self.outcomes.append(Outcome(candidate, decision, fact_id))
+        self.decisions.append(
+            NewDecision(
+                next(self.ids), candidate.key, candidate.origin, decision, confidence=candidate.confidence,
+                messages=candidate.messages, fact_id=fact_id,
+            )
+        )  # fmt: skip

@@ -1,0 +1,106 @@
+"""Facts in the database, as they are written."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from parlour.infra.jsonable import JsonObject
+from parlour.infra.postgres import Transaction
+from parlour.infra.queries import Queries
+from parlour.memory.facts.fact import Known, Origin, Scope
+
+SQL = Queries.beside(__file__)
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeRow:
+    """Whose memory a session writes to."""
+
+    user_id: UUID
+    binding_id: UUID
+    memory_policy: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class _Fact:
+    """The newest fact of a key."""
+
+    id: UUID
+    key: str
+    value: str
+    confidence: float
+    origin: Origin
+    valid_from: datetime
+    sure_at: datetime
+    valid_until: datetime | None
+    session_id: UUID | None
+    messages: list[UUID]
+
+    def known(self) -> Known:
+        return Known(
+            self.id, self.key, self.value, self.confidence, self.origin, self.valid_from, self.sure_at,
+            self.valid_until, self.session_id, tuple(self.messages),
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class NewDecision:
+    """What became of a candidate; `fact_id`: the fact that it became, or was held against."""
+
+    id: UUID
+    key: str
+    origin: Origin
+    decision: str
+    reason: str = ""
+    confidence: float | None = None
+    messages: Sequence[UUID] = ()
+    fact_id: UUID | None = None
+
+
+def scope_of(tx: Transaction, session_id: UUID) -> ScopeRow | None:
+    return tx.first(SQL["scope_of_session"], ScopeRow, session_id=session_id)
+
+
+def lock(tx: Transaction, scope: Scope) -> bool:
+    """False when the user or the binding is gone."""
+    found = tx.value(SQL["lock_facts"], user_id=scope.user_id, binding_id=scope.binding_id)
+    return found is not None
+
+
+def latest(tx: Transaction, scope: Scope) -> dict[str, Known]:
+    """By key."""
+    rows = tx.all(SQL["latest_facts"], _Fact, user_id=scope.user_id, binding_id=scope.binding_id)
+    return {row.key: row.known() for row in rows}
+
+
+def insert(tx: Transaction, scope: Scope, fact: Known, turn_id: UUID | None, now: datetime) -> None:
+    tx.run(
+        SQL["insert_fact"], id=fact.id, user_id=scope.user_id, binding_id=scope.binding_id, key=fact.key,
+        value=fact.value, confidence=fact.confidence, origin=fact.origin, at=fact.valid_from,
+        session_id=fact.session_id, turn_id=turn_id, messages=list(fact.messages), now=now,
+    )  # fmt: skip
+
+
+def confirm(tx: Transaction, fact_id: UUID, confidence: float, messages: Sequence[UUID], at: datetime) -> None:
+    tx.run(SQL["confirm_fact"], id=fact_id, confidence=confidence, messages=list(messages), at=at)
+
+
+def end(tx: Transaction, fact_id: UUID, ended: str, superseded_by: UUID | None, at: datetime) -> None:
+    tx.run(SQL["end_fact"], id=fact_id, ended=ended, superseded_by=superseded_by, at=at)
+
+
+def note_decisions(
+    tx: Transaction, scope: Scope, session_id: UUID | None, turn_id: UUID | None, decisions: Sequence[NewDecision],
+    now: datetime,
+) -> None:  # fmt: skip
+    whose: dict[str, object] = {"user_id": scope.user_id, "binding_id": scope.binding_id, "now": now}
+    rows = [
+        {
+            **whose, "id": one.id, "session_id": session_id, "turn_id": turn_id, "fact_id": one.fact_id,
+            "key": one.key, "origin": one.origin, "decision": one.decision, "reason": one.reason,
+            "confidence": one.confidence, "messages": list(one.messages),
+        }
+        for one in decisions
+    ]  # fmt: skip
+    tx.run_many(SQL["note_decision"], rows)
