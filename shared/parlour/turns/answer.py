@@ -16,7 +16,7 @@ from parlour.knowledge.index import pending
 from parlour.knowledge.search.sources import Source, known
 from parlour.principal import Principal
 from parlour.tools import calls
-from parlour.turns import remembering, store
+from parlour.turns import remembering, store, summarising
 from parlour.turns.records import Citation
 from parlour.turns.running import Running
 
@@ -53,6 +53,7 @@ def answer(running: Running, said: Answer) -> None:
         running.feed.add("error", {"code": said.problem, "message": said.text})
     running.feed.add("done", {"message_id": str(message_id), "turn_id": str(running.turn.id)})
     note = remembering.noting(running, said.text if said.reader else "", now)
+    want, _later = summarising.wanting(running, said.text, now)
     with running.stages.timed("save") as took:
 
         def save(tx: Transaction) -> tuple[Cited, list[Unsent]]:
@@ -62,6 +63,7 @@ def answer(running: Running, said: Answer) -> None:
             _insert_citations(tx, message_id, [sources[number] for number in cited.numbers])
             _give_up_effects(running, tx)
             note(tx)
+            want(tx)
             waiting = _put_outbox(running, tx, outbox_id, message_id)
             closed = _finish(running, tx, said, {**running.stages.milliseconds, "save": took()})
             if is_first and not closed:  # only the repeat of this very commit finds its own turn over

@@ -1,8 +1,8 @@
 """A session's summary brought up to date: after the turn, by one writer at a time, a bounded stretch at a time.
 
 What the model writes is checked, what it lost is kept beside it, and what it proposes for the agent's notes goes to
-those who keep them. Without an answer that holds, prompts go on with the recap that they have; a session whose agent has
-no model at all still has its lines kept and its anchors made.
+those who keep them. Without an answer that holds, prompts go on with the recap that they have; a session whose agent
+has no model at all still has its lines kept and its anchors made.
 """
 
 from collections.abc import Mapping, Sequence
