@@ -21,7 +21,7 @@ CLOSED = "(closed or deleted since)"
 _RECORDS = {"edges": "entities", "trees": "entities", "pulses": "entities", "pulse_changes": "entities"}
 """Sources that are named by the record that they stand around."""
 
-_ABSENT_IS_GONE = frozenset({"entities", "documents", "files", "handles", "sources", "facts", "episodes"})
+_ABSENT_IS_GONE = frozenset({"entities", "documents", "files", "handles", "sources", "facts", "episodes", "summaries"})
 """Where a source that is not there was deleted; rows are written anew, and most replies cite nothing."""
 
 _KNOWN = frozenset({*_ABSENT_IS_GONE, "context_rows", "messages"})

@@ -138,7 +138,7 @@ SELECT l.step, l.month, l.at, l.model, l.prompt_hash, l.basis, l.made
 
 -- name: fates
 -- What became of sources that prompts told of: the level that each is of by now, and whether it is deleted. Of replies,
--- also by the numbers of their turns, the most closed of what they were drawn from. What is not in the answer is not there, or was
+-- also by the numbers of their turns, and of summaries the most closed of what they were drawn from. What is not in the answer is not there, or was
 -- never of a level of its own.
 WITH replied AS (
     SELECT 'messages' AS place, m.id::text AS id, m.turn_id
@@ -182,6 +182,10 @@ SELECT 'handles', h.handle, e.classification, e.deleted_at IS NOT NULL
  UNION ALL
 SELECT 'handles', h.handle, d.classification, d.deleted_at IS NOT NULL
   FROM handled h JOIN documents d ON h.type = 'document' AND d.key = h.key
+ UNION ALL
+SELECT 'summaries', s.version::text, f.level, f.is_gone
+  FROM summaries s, fate_of(s.told_of) f
+ WHERE s.session_id = %(session_id)s AND s.version = ANY(%(summaries)s::int[])
  UNION ALL
 SELECT 'sources', s.number::text, r.classification, false
   FROM sources s

@@ -175,14 +175,15 @@ def begun(rows: Sequence[LedgerRow]) -> list[list[LedgerRow]]:
 
 def fates(tx: Transaction, session_id: UUID, asked: Mapping[str, Collection[str]]) -> list[Fate]:
     """What became of the sources `asked` for, ids by table: entities, documents, files, context_rows, messages, facts,
-    episodes, turns and sources (numbers of the session), handles. Those that are not told of are not there, or have no
-    level."""
+    episodes, turns, summaries and sources (numbers of the session), handles. Those that are not told of are not there,
+    or have no level."""
     tables = ("entities", "documents", "files", "messages", "facts", "episodes")
     uuids = {name: [*asked.get(name, ())] for name in tables}
     return tx.all(
         SQL["fates"], Fate, session_id=session_id, rows=[*asked.get("context_rows", ())],
         handles=[*asked.get("handles", ())], turns=[int(one) for one in asked.get("turns", ())],
-        numbers=[int(one) for one in asked.get("sources", ())], **uuids,
+        numbers=[int(one) for one in asked.get("sources", ())], summaries=[int(one) for one in asked.get("summaries", ())],
+        **uuids,
     )  # fmt: skip
 
 
