@@ -1,12 +1,15 @@
 -- A visitor of the web and the user with a phone: the code between them, and how they become one.
 
 -- name: asked_before
--- How many codes this visitor, and how many this number, were given lately.
-SELECT count(*) FILTER (WHERE user_id = %(user_id)s AND created_at > %(hour)s) AS by_user,
-       count(*) FILTER (WHERE phone = %(phone)s AND created_at > %(hour)s) AS for_phone,
-       count(*) FILTER (WHERE phone = %(phone)s) AS today
-  FROM phone_links
- WHERE (user_id = %(user_id)s OR phone = %(phone)s) AND created_at > %(day)s AND id <> %(link_id)s;
+-- How many codes a visitor, and how many a number, were given lately.
+SELECT (SELECT count(*) FROM phone_links l
+         WHERE l.user_id = u.id AND l.created_at > %(hour)s AND l.id <> %(link_id)s) AS by_user,
+       (SELECT count(*) FROM phone_links l
+         WHERE l.phone = %(phone)s AND l.created_at > %(hour)s AND l.id <> %(link_id)s) AS for_phone,
+       (SELECT count(*) FROM phone_links l
+         WHERE l.phone = %(phone)s AND l.created_at > %(day)s AND l.id <> %(link_id)s) AS today
+  FROM users u
+ WHERE u.id = %(user_id)s;
 
 -- name: hold_user
 -- A user that is to be linked or merged, held as they are until the transaction ends.

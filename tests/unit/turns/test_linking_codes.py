@@ -1,0 +1,60 @@
+"""The code that proves a number to be somebody's."""
+
+from uuid import UUID
+
+import pytest
+
+from parlour.channels.outgoing import as_parameter
+from parlour.infra.errors import InvalidRequest
+from parlour.turns.linking import codes
+
+ONE, OTHER = UUID(int=1), UUID(int=2)
+
+
+@pytest.mark.parametrize(
+    ("written", "number"),
+    [
+        ("+919800000001", "+919800000001"),
+        (" +91 98000-00001 ", "+919800000001"),
+        ("0044 (20) 7946 0958", "+442079460958"),
+        ("+1.202.555.0143", "+12025550143"),
+    ],
+)
+def test_a_number_may_be_written_as_people_write_it(written: str, number: str) -> None:
+    assert codes.phone(written) == number
+
+
+@pytest.mark.parametrize(
+    "written", ["", "9800000001", "+91", "+0123456789", "+91 98000 00001 22 33 44", "phone", "+91980000000x", "+९१९८"]
+)
+def test_what_is_no_number_with_a_country_code_is_refused(written: str) -> None:
+    with pytest.raises(InvalidRequest, match="country code"):
+        codes.phone(written)
+
+
+@pytest.mark.parametrize(("drawn", "code"), [(0, "000000"), (7, "000007"), (999_999, "999999")])
+def test_every_code_has_six_digits(drawn: int, code: str) -> None:
+    assert codes.fresh(lambda below: min(drawn, below - 1)) == code
+
+
+def test_a_code_is_drawn_from_a_million() -> None:
+    asked: list[int] = []
+    codes.fresh(lambda below: asked.append(below) or 0)
+    assert asked == [1_000_000]
+
+
+def test_a_seal_is_of_one_code_of_one_link_under_one_secret() -> None:
+    seal = codes.seal("secret", ONE, "123456")
+    assert codes.is_same(seal, codes.seal("secret", ONE, " 123 456 "))
+    for other in (
+        codes.seal("secret", ONE, "123457"), codes.seal("secret", OTHER, "123456"), codes.seal("other", ONE, "123456"),
+    ):  # fmt: skip
+        assert not codes.is_same(seal, other)
+    assert b"123456" not in seal
+
+
+def test_what_is_sent_says_the_code_first_and_fits_a_template() -> None:
+    words = codes.words("000007", "Site desk")
+    assert words.startswith("000007 ")
+    assert "10 minutes" in words
+    assert as_parameter([words]) == words
