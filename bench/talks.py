@@ -122,18 +122,18 @@ def _scripts(file: Path) -> Iterator[Script]:
         given = given["scripts"]
     for number, one in enumerate(given if isinstance(given, list) else [given], start=1):
         name = one.get("name") if isinstance(one, dict) else None
-        yield _script(_Reader(f"{file}, script {number}" + (f" ({name})" if name else "")), one)
+        yield _script(Reader(f"{file}, script {number}" + (f" ({name})" if name else "")), one)
 
 
 @dataclass(frozen=True, slots=True)
-class _Reader:
+class Reader:
     """Reads values, and knows where they stand."""
 
     where: str
 
-    def at(self, place: str) -> "_Reader":
+    def at(self, place: str) -> "Reader":
         """A reader of something further in."""
-        return _Reader(f"{self.where}, {place}")
+        return Reader(f"{self.where}, {place}")
 
     def fail(self, why: str) -> Malformed:
         """What is wrong here."""
@@ -161,9 +161,9 @@ class _Reader:
         return tuple(self.at(f"number {place}").text(one) for place, one in enumerate(values, start=1))
 
     def number(self, value: Any) -> float:
-        """Seconds."""
+        """A number, of seconds as a rule."""
         if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
-            raise self.fail(f"expected seconds, found {value!r:.60}")
+            raise self.fail(f"expected a number from 0 on, found {value!r:.60}")
         return float(value)
 
 
@@ -174,7 +174,7 @@ def made_up(count: int, seed: str) -> str:
     return _PLAIN.shortened(" ".join(words), count)
 
 
-def _script(reader: _Reader, given: Any) -> Script:
+def _script(reader: Reader, given: Any) -> Script:
     script = reader.mapping(given, "name model budget about tools tiers briefing reminders turns")
     turns = script.get("turns")
     if not isinstance(turns, list) or not turns:
@@ -192,7 +192,7 @@ def _script(reader: _Reader, given: Any) -> Script:
     )
 
 
-def _budget(reader: _Reader, given: Any) -> JsonObject:
+def _budget(reader: Reader, given: Any) -> JsonObject:
     if not isinstance(given, dict):
         raise reader.fail(f"expected an object, found {given!r:.60}")
     try:
@@ -202,7 +202,7 @@ def _budget(reader: _Reader, given: Any) -> JsonObject:
     return given
 
 
-def _tools(reader: _Reader, given: Any) -> tuple[JsonObject, ...]:
+def _tools(reader: Reader, given: Any) -> tuple[JsonObject, ...]:
     if isinstance(given, list) and all(isinstance(one, dict) for one in given):
         return tuple(given)
     text = reader.text(given).split()
@@ -214,13 +214,13 @@ def _tools(reader: _Reader, given: Any) -> tuple[JsonObject, ...]:
     )
 
 
-def _briefing(reader: _Reader, given: Any) -> dict[Lot, tuple[str, ...]]:
+def _briefing(reader: Reader, given: Any) -> dict[Lot, tuple[str, ...]]:
     lots = [str(lot) for lot in Lot if lot.layer is Layer.BRIEFING]
     named = reader.mapping(given, " ".join(lots))
     return {Lot(name): reader.at(name).texts(value) for name, value in named.items()}
 
 
-def _turn(reader: _Reader, given: Any) -> Turn:
+def _turn(reader: Reader, given: Any) -> Turn:
     turn = reader.mapping(given, "user after edits recalled facts calls seconds reply")
     if missing := [key for key in ("user", "reply") if key not in turn]:
         raise reader.fail(f"`{missing[0]}` is missing")
@@ -242,7 +242,7 @@ def _turn(reader: _Reader, given: Any) -> Turn:
     )
 
 
-def _call(reader: _Reader, given: Any) -> Call:
+def _call(reader: Reader, given: Any) -> Call:
     call = reader.mapping(given, "tool input result found")
     arguments, result = call.get("input", {}), call.get("result")
     if not isinstance(arguments, dict):
