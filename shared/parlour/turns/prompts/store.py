@@ -182,8 +182,8 @@ def fates(tx: Transaction, session_id: UUID, asked: Mapping[str, Collection[str]
     return tx.all(
         SQL["fates"], Fate, session_id=session_id, rows=[*asked.get("context_rows", ())],
         handles=[*asked.get("handles", ())], turns=[int(one) for one in asked.get("turns", ())],
-        numbers=[int(one) for one in asked.get("sources", ())], summaries=[int(one) for one in asked.get("summaries", ())],
-        **uuids,
+        numbers=[int(one) for one in asked.get("sources", ())],
+        summaries=[int(one) for one in asked.get("summaries", ())], **uuids,
     )  # fmt: skip
 
 
