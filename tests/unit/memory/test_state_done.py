@@ -60,6 +60,11 @@ def test_a_record_that_is_renamed_has_its_new_name() -> None:
     assert names["task/drain"] == "Drain both cellars"
 
 
+def test_a_link_that_does_not_say_how_a_record_is_called_takes_no_name_away() -> None:
+    made = noted(EMPTY, [did(CREATE_ENTITY, CREATED), did(LINK_ENTITIES, {"edges_created": [EDGE]})], NOW)
+    assert {one.id: one.name for one in made.current_understanding.entities}["task/drain"] == "Drain the cellar"
+
+
 def test_an_item_that_became_a_record_is_settled_and_says_which() -> None:
     state = noted(having("drain the Cellar", "Call the owner"), [did(CREATE_ENTITY, CREATED)], NOW)
     drained, called = state.items
@@ -69,7 +74,7 @@ def test_an_item_that_became_a_record_is_settled_and_says_which() -> None:
 
 def test_a_question_and_what_is_merely_alike_stay_open() -> None:
     made = [did(CREATE_ENTITY, CREATED)]
-    for state in (having("Drain the cellar", kind="question"), having("Drain the roof of the hall")):
+    for state in (having("Drain the cellar", kind="question"), having("Drain the cellar and paint the hall")):
         assert [one.status for one in noted(state, made, NOW).items] == ["active"]
 
 

@@ -84,6 +84,8 @@ def test_an_episode_was_used_where_enough_of_it_is_said() -> None:
     (item,) = told.episode_items([EPISODE])
     assert is_used(item, "The crane permit KX-4471 will be there by Friday.")
     assert not is_used(item, "The crane comes tomorrow.")
+    (short,) = told.episode_items([replace(EPISODE, text="The crane permit was promised by Friday.")])
+    assert not is_used(short, "The crane needs its permit.")
 
 
 def test_only_what_stood_in_the_prompt_counts() -> None:
