@@ -65,11 +65,11 @@ _OTHER_DATES = (
     re.compile(r"(?<!\d)\d{1,2}(?:[:.]\d{2})?\s?(?:[ap]\.?m\b\.?)|(?<![\d:])\d{1,2}:\d{2}(?![\d:])", re.IGNORECASE),
 )
 _ADDRESSES = re.compile(r"https?://[^\s<>\"']+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
-_PHONE = re.compile(r"(?<![\w+])\+?\d[\d ()/-]{7,}\d(?!\w)")
+_PHONE = re.compile(r"(?<![A-Za-z0-9+])\+?\d[\d ()/-]{7,}\d(?![A-Za-z0-9])")
 _CODE = re.compile(
-    r"(?<![\w#])#?(?=[A-Za-z0-9/_.-]*\d)(?=[A-Za-z0-9/_.-]*[A-Za-z])[A-Za-z0-9]+(?:[-/_.][A-Za-z0-9]+)*(?!\w)"
+    r"(?<![A-Za-z0-9_#])#?(?=[A-Za-z0-9/_.-]*\d)(?=[A-Za-z0-9/_.-]*[A-Za-z])[A-Za-z0-9]+(?:[-/_.][A-Za-z0-9]+)*(?![A-Za-z0-9_])"
 )
-_LONG_NUMBER = re.compile(r"(?<![\w.,])#?\d{5,}(?![\w]|[.,]\d)|(?<!\w)#\d+\b")
+_LONG_NUMBER = re.compile(r"(?<![A-Za-z0-9.,])#?\d{5,}(?![A-Za-z0-9]|[.,]\d)|(?<![A-Za-z0-9])#\d+")
 _NO_CODE = re.compile(r"\d+(?:st|nd|rd|th|am|pm|[kmgx]|bn|mn|kg|km|cm|mm|ml|kw|mw|hrs?|mins?|m[23])", re.IGNORECASE)
 _CALLED = re.compile(
     r"(?:\b(?:my name is|name's|i am|i'm|this is|call me|called|named|ask for|speak (?:to|with))"

@@ -1,0 +1,79 @@
+"""A summary is wanted before a cut needs it, and takes in a bounded stretch that leaves the newest messages out."""
+
+from uuid import UUID
+
+import pytest
+
+from parlour.context.lead import Lead, Summary
+from parlour.context.past import WITHDRAWN
+from parlour.context.tokens import Meter, count
+from parlour.memory.summary.stretch import LEFT_MESSAGES, MOST_TOKENS, Turn, is_wanted, next_stretch
+from tests.unit.context.making import past
+from tests.unit.memory.summary.making import turn
+
+METER = Meter()
+CAP = 4_000
+
+
+def wanted(turns: int, lead: Lead | None = None, until: int = 0, cap: int = CAP, first: int = 1) -> bool:
+    summary = Summary(1, until, "So far.") if until else None
+    return is_wanted(METER, lead or Lead(), [past(n) for n in range(first, turns + 1)], summary, cap)
+
+
+def numbers(turns: list[Turn]) -> list[int]:
+    return [one.number for one in turns]
+
+
+@pytest.mark.parametrize(("turns", "is_it"), [(1, False), (8, False), (9, True), (10, True)])
+def test_it_is_wanted_past_sixteen_messages(turns: int, *, is_it: bool) -> None:
+    assert wanted(turns) is is_it
+
+
+def test_it_is_not_wanted_again_for_a_few_messages() -> None:
+    assert not wanted(10, until=6)
+    assert wanted(11, until=6)
+
+
+def test_it_is_wanted_once_its_history_takes_most_of_its_room() -> None:
+    assert wanted(3, cap=50)
+    assert not wanted(3, cap=4_000)
+    assert not wanted(3, until=2, cap=50)
+
+
+def test_it_is_wanted_when_a_cut_took_what_none_tells_of() -> None:
+    assert wanted(8, lead=Lead(since=7), until=5, first=7)
+    assert not wanted(8, lead=Lead(since=7), until=6, first=7)
+
+
+def test_it_is_wanted_when_the_one_that_stood_there_is_told_no_more() -> None:
+    assert wanted(8, lead=Lead(since=7, summary=Summary(1, 6, WITHDRAWN)), until=6, first=7)
+
+
+def test_the_newest_messages_are_left_out() -> None:
+    taken = next_stretch([turn(n) for n in range(1, 10)], CAP, count)
+    assert numbers(taken) == [1, 2, 3, 4, 5, 6]
+    assert LEFT_MESSAGES == 6
+
+
+def test_of_long_messages_fewer_are_left_out_but_always_the_newest_turn() -> None:
+    long = "The slab was poured on Monday and inspected. " * 60
+    assert numbers(next_stretch([turn(n, long) for n in range(1, 10)], CAP, count)) == [*range(1, 8)]
+    assert numbers(next_stretch([turn(n, long) for n in range(1, 4)], 800, count)) == [1, 2]
+    assert not next_stretch([turn(1, long)], 800, count)
+
+
+def test_no_more_is_taken_in_than_fits_one_question() -> None:
+    long = "The slab was poured on Monday and inspected. " * 60
+    taken = next_stretch([turn(n, long, long) for n in range(1, 60)], CAP, count)
+    assert 4 <= len(taken) <= MOST_TOKENS // 600
+    huge = "The slab was poured on Monday and inspected. " * 3_000
+    assert len(next_stretch([turn(n, huge, huge) for n in range(1, 60)], CAP, count)) == 5
+
+
+def test_when_there_are_more_turns_none_is_left_out() -> None:
+    assert numbers(next_stretch([turn(n) for n in range(1, 4)], CAP, count, more=True)) == [1, 2, 3]
+
+
+def test_turns_in_which_nothing_can_be_read_count_all_the_same() -> None:
+    silent = [Turn(UUID(int=n), n, (), 2) for n in range(1, 12)]
+    assert numbers(next_stretch(silent, CAP, count)) == [*range(1, 9)]
