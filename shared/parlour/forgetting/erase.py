@@ -202,6 +202,8 @@ class _Work:
         reach = self.reach
         gone = self._without_supported(tx)
         earlier = store.ids(tx, "earlier_facts", ids=gone) if gone and reach.target.kind == "message" else []
+        if reach.target.kind == "fact":
+            store.run(tx, "note_forgotten", id=self.told.id, fact_id=reach.target.id, now=self.now)
         store.run(tx, "drop_facts", ids=gone, decisions=reach.ids("fact_decisions"))
         if earlier:
             self.told.note("restored", "facts", store.ids(tx, "restore_facts", ids=earlier))

@@ -243,11 +243,13 @@ SELECT m.media -> 'stored' ->> 'key'
  WHERE (m.id = ANY(%(messages)s::uuid[]) OR m.session_id = ANY(%(sessions)s::uuid[])) AND m.media -> 'stored' ? 'key';
 
 -- name: archives
--- The archives that some messages, or all of some sessions, lie in.
+-- The archives that some messages, or all of some sessions, lie in; one that was begun and not ended too.
 SELECT a.id, a.session_id, a.object_key
   FROM archived_messages a
  WHERE a.session_id = ANY(%(sessions)s::uuid[])
-    OR a.id = ANY(ARRAY(SELECT archive_id FROM messages WHERE id = ANY(%(messages)s::uuid[]) AND archive_id IS NOT NULL));
+    OR EXISTS (SELECT FROM messages m
+                WHERE m.id = ANY(%(messages)s::uuid[]) AND m.session_id = a.session_id
+                  AND m.position BETWEEN a.first_position AND a.last_position);
 
 -- name: reached_by
 -- Which providers' models read what was said in some sessions, and which channels carried it.
@@ -360,6 +362,14 @@ SELECT DISTINCT ON (scope, user_id, binding_id, human_id, team_id, key) id
   FROM behind
  WHERE id <> ALL(%(ids)s::uuid[]) AND ended IN ('refined', 'contradicted')
  ORDER BY scope, user_id, binding_id, human_id, team_id, key, valid_from DESC, id;
+
+-- name: note_forgotten
+-- That a fact was forgotten, so that the messages which it was drawn from do not make it anew; nothing of what it said.
+INSERT INTO fact_decisions (tenant_id, id, user_id, binding_id, session_id, key, origin, decision, messages, at)
+SELECT f.tenant_id, %(id)s, f.user_id, f.binding_id, f.session_id, f.key, f.origin, 'forgotten', f.messages, %(now)s
+  FROM facts f
+ WHERE f.id = %(fact_id)s AND f.user_id IS NOT NULL
+ON CONFLICT (tenant_id, id) DO NOTHING;
 
 -- name: drop_facts
 -- Take facts away, and what is known of how they came about and where they were recalled.

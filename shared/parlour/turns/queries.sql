@@ -388,8 +388,12 @@ SELECT t.id, t.session_id, t.number, t.state, b.slug AS binding, s.channel, t.fr
 
 -- name: transcript
 -- The newest messages of a session, newest first, with what the replies cite as far as the clearance covers it; a
--- user_id limits it to that user's session, else clearance to what it covers.
-SELECT m.id, m.direction, m.channel, m.kind, m.body AS text, m.sent_at AS at, m.turn_id,
+-- user_id limits it to that user's session, else clearance to what it covers. Of one that was archived its searchable
+-- row has the words.
+SELECT m.id, m.direction, m.channel, m.kind, m.sent_at AS at, m.turn_id,
+       CASE WHEN m.archive_id IS NULL THEN m.body
+            ELSE COALESCE((SELECT substr(r.content, (r.metadata ->> 'lead')::int + 1)
+                             FROM context_rows r WHERE r.message_id = m.id), '') END AS text,
        COALESCE((SELECT jsonb_agg(jsonb_build_object('number', c.number, 'title', c.title, 'locator', c.locator)
                                   ORDER BY c.number)
                    FROM citations c LEFT JOIN context_rows r ON (r.tenant_id, r.id) = (c.tenant_id, c.row_id)

@@ -6,6 +6,7 @@ from typing import cast
 
 from parlour.forgetting.archives import kept_lines
 from parlour.forgetting.records import written
+from parlour.infra.jsonable import JsonObject
 from parlour.knowledge.records.record import Entity
 
 
@@ -16,5 +17,9 @@ def test_lines_of_messages_that_go_are_left_out_and_so_is_what_cannot_be_read() 
 
 def test_the_values_that_a_call_gave_a_records_properties_are_found_wherever_it_named_them() -> None:
     record = SimpleNamespace(properties={"note": "by the gate", "state": "open"})
-    arguments = {"ref": "order/A-1", "properties": {"note": "by the gate", "other": "x"}, "changes": [{"state": None}]}
+    arguments: JsonObject = {
+        "ref": "order/A-1",
+        "properties": {"note": "by the gate", "other": "x"},
+        "changes": [{"state": None}],
+    }
     assert list(written(arguments, cast(Entity, record))) == [("note", "by the gate")]

@@ -5,14 +5,15 @@ from datetime import UTC, datetime
 from parlour.context import forms
 from parlour.context.calls import Round
 from parlour.context.forms import Made
-from parlour.context.history import Message, PastTurn
 from parlour.context.lead import Lead
 from parlour.context.ledger import Entry, text_hash
 from parlour.context.materials import Materials
+from parlour.context.past import Message, PastTurn
 from parlour.context.pins import Held, Pinned
 from parlour.context.segment import Block, Item, Layer, Lot, Segment, Source
 from parlour.context.standing import Standing
 from parlour.forgetting.shelves import Shelf, Sought
+from parlour.infra.jsonable import JsonObject
 
 MESSAGE, RECORD, FACT, TURN = (f"0190b6a0-0000-7000-8000-00000000000{n}" for n in range(1, 5))
 NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
@@ -36,7 +37,9 @@ def test_a_message_goes_with_its_words_and_nothing_beside_it() -> None:
 
 
 def test_a_turn_goes_with_all_that_was_said_and_called_in_it() -> None:
-    called = ({"role": "assistant", "content": [{"type": "tool_use", "name": "x", "input": {"code": 4711}}]},)
+    called: tuple[JsonObject, ...] = (
+        {"role": "assistant", "content": [{"type": "tool_use", "name": "x", "input": {"code": 4711}}]},
+    )
     past = [PastTurn(1, TURN, (Message("hello", Source("messages", FACT)),), called)]
     found = shelf(materials(past=past)).sought(Sought(turns={TURN}))
     assert text_hash("hello") in found

@@ -360,10 +360,10 @@ CREATE TABLE archived_messages (
     sha256         text NOT NULL,
     created_at     timestamptz NOT NULL,
     PRIMARY KEY (tenant_id, id),
+    UNIQUE (tenant_id, session_id, first_position),
     FOREIGN KEY (tenant_id, session_id) REFERENCES sessions (tenant_id, id) ON DELETE CASCADE
 );
 CALL isolate('archived_messages');
-CREATE INDEX archived_messages_session ON archived_messages (tenant_id, session_id, first_position);
 
 -- archive_id: where the message's words are, if they are here no more.
 ALTER TABLE messages

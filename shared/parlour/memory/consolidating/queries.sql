@@ -1,0 +1,63 @@
+-- Conversations that have fallen silent, and what of them was consolidated.
+
+-- name: note_silence
+-- Have a session looked at once it has been silent for long, if it has enough turns that nobody has consolidated; and
+-- the tenant's old messages looked at by and by.
+WITH archived AS (
+    INSERT INTO work_due (tenant_id, kind, id, due_at)
+    SELECT t.tenant_id, 'archive', t.tenant_id, %(archive_at)s FROM tenants t
+        ON CONFLICT (tenant_id, kind, id) DO NOTHING
+)
+INSERT INTO work_due (tenant_id, kind, id, due_at)
+SELECT s.tenant_id, 'consolidation', s.id, s.last_active_at + %(silent)s
+  FROM sessions s
+ WHERE s.id = %(session_id)s AND s.visibility = 'private'
+   AND (SELECT count(*) FROM turns t
+         WHERE t.session_id = s.id AND t.number > s.consolidated_turn AND t.state = 'answered') > %(turns)s
+    ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = EXCLUDED.due_at
+      WHERE work_due.held_until IS NULL;
+
+-- name: silent
+-- A session: since when it is silent, up to which turn it was consolidated, and how many answered turns came after.
+SELECT s.last_active_at, s.consolidated_turn,
+       (SELECT count(*) FROM turns t
+         WHERE t.session_id = s.id AND t.number > s.consolidated_turn AND t.state = 'answered')::int AS turns
+  FROM sessions s
+ WHERE s.id = %(session_id)s AND s.visibility = 'private';
+
+-- name: stretch_end
+-- The number of the last of a session's next answered turns, so many at most; 0 where there is none.
+SELECT COALESCE(max(n.number), 0)
+  FROM (SELECT t.number FROM turns t
+         WHERE t.session_id = %(session_id)s AND t.number > %(after)s AND t.state = 'answered'
+         ORDER BY t.number LIMIT %(most)s) n;
+
+-- name: notes
+-- What was noted of some messages on the way, oldest first.
+SELECT id, text, recalled, used FROM episodes
+ WHERE session_id = %(session_id)s AND origin = 'extracted' AND messages && %(messages)s::uuid[]
+ ORDER BY from_at, id;
+
+-- name: fold_notes
+-- One episode tells what these did: they go, with their rows, and how often they were recalled is its own.
+WITH gone AS (
+    DELETE FROM episodes WHERE id = ANY(%(ids)s::uuid[]) RETURNING row_id, recalled, used, folded
+), rows AS (
+    DELETE FROM context_rows r USING gone g WHERE r.id = g.row_id
+)
+UPDATE episodes e
+   SET folded = e.folded + g.many, recalled = e.recalled + g.recalled, used = e.used + g.used
+  FROM (SELECT count(*)::int + COALESCE(sum(folded), 0)::int AS many, COALESCE(sum(recalled), 0)::int AS recalled,
+               COALESCE(sum(used), 0)::int AS used
+          FROM gone) g
+ WHERE e.id = %(episode_id)s;
+
+-- name: forgotten_facts
+-- Facts that somebody had forgotten: their keys, and the messages that they were drawn from.
+SELECT key, messages FROM fact_decisions
+ WHERE user_id = %(user_id)s AND binding_id = %(binding_id)s AND decision = 'forgotten';
+
+-- name: note_consolidated
+-- A session was consolidated up to a turn.
+UPDATE sessions SET consolidated_at = %(now)s, consolidated_turn = GREATEST(consolidated_turn, %(until_turn)s)
+ WHERE id = %(session_id)s;
