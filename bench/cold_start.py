@@ -34,6 +34,7 @@ EVENTS = {
     "sweep": "sweep_wakeup.json",
     "pulse_sweep": "pulse_sweep_schedule.json",
     "pulse_writer": "pulse_writer_order.json",
+    "memory_extractor": "memory_extractor_order.json",
     "http_api": "http_api_health.json",
 }
 """The sample event that each function is measured on."""

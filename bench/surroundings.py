@@ -18,7 +18,7 @@ TOKEN = "development-token"
 """The webhook token that the sample events carry."""
 
 _QUEUES = ("intake", "turns_messaging", "turns_web", "tools", "outbox", "ingest")
-_UNORDERED = ("wakeups", "embedding", "pulse", "pulse_wakeups")
+_UNORDERED = ("wakeups", "embedding", "pulse", "pulse_wakeups", "memory")
 _PASSWORD = "surroundings"
 
 

@@ -139,6 +139,7 @@ class Desk:
     tools: Queue = field(default_factory=Queue)
     ingest: Queue = field(default_factory=Queue)
     embedding: Delayed = field(default_factory=Delayed)
+    memory: Delayed = field(default_factory=Delayed)
     builtins: dict[str, Builtin] = field(default_factory=dict)
     model: ScriptedModel = field(default_factory=ScriptedModel)
     embedder: Embedder = field(default_factory=WordEmbedder)
@@ -155,6 +156,7 @@ class Desk:
             outbox=self.outbox,
             tools=self.tools,
             embedding=self.embedding,
+            memory=self.memory,
             embedder=lambda _database, _tenant: self.embedder,
             default_cap=Decimal(20),
             clock=self.clock,

@@ -35,11 +35,11 @@ SELECT c.id, c.name, c.state, c.idempotency_key FROM tool_calls c JOIN turns t O
 """
 _DUE = """
 SELECT kind, count(*) FROM work_due
- WHERE tenant_id = %s AND kind NOT IN ('embedding', 'ledgers', 'pulse')
+ WHERE tenant_id = %s AND kind NOT IN ('embedding', 'ledgers', 'pulse', 'memory', 'summary', 'consolidation', 'archive')
  GROUP BY kind
 """
-"""Nobody embeds in these trials, so the mark that vectors are missing stays; and prompts' records go in a month. No
-reply waits for either."""
+"""Nobody embeds in these trials or reads what is to be remembered, so these marks stay; and prompts' records go in a
+month. No reply waits for any of them."""
 
 _RESERVED = "SELECT count(*) FROM spend_reservations WHERE tenant_id = %s AND expires_at > now()"
 

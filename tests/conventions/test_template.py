@@ -46,11 +46,12 @@ ALLOWED_PATTERNS = {
     "HttpApiFunction": {"${FilesBucket.Arn}/*", "${MediaBucket.Arn}/*"},
     "IngestFunction": {"${FilesBucket.Arn}/*", "foundation-model/anthropic.*", ":inference-profile/*"},
     "PulseWriterFunction": {"foundation-model/anthropic.*", ":inference-profile/*"},
+    "MemoryExtractorFunction": {"${MediaBucket.Arn}/*", "foundation-model/anthropic.*", ":inference-profile/*"},
 }
 """Resources that are named by a pattern, by the function that has a reason to."""
 
 
-UNORDERED = {"WakeupsQueue", "EmbeddingQueue", "PulseWakeupsQueue", "PulseQueue"}
+UNORDERED = {"WakeupsQueue", "EmbeddingQueue", "PulseWakeupsQueue", "PulseQueue", "MemoryQueue"}
 """Queues whose messages have a delay each, which FIFO queues cannot give them, or need no order."""
 
 
@@ -264,6 +265,7 @@ def test_a_burst_waits_two_seconds_on_messaging_and_none_on_the_web(template: Js
         "EmbeddingQueue": 0,
         "PulseQueue": 0,
         "PulseWakeupsQueue": 0,
+        "MemoryQueue": 0,
         "IngestQueue": 0,
     }
 
@@ -281,6 +283,7 @@ def test_turns_come_one_at_a_time_and_only_failed_messages_come_again(template: 
         "EmbeddingQueue": 1,
         "PulseQueue": 1,
         "PulseWakeupsQueue": 10,
+        "MemoryQueue": 1,
         "IngestQueue": 1,
     }
     assert all(mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"] for mapping in fed.values())

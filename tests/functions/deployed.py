@@ -15,7 +15,9 @@ from parlour.infra.settings import Settings
 
 type Handler = Callable[[dict[str, Any], object], dict[str, Any]]
 
-_UNORDERED = {"embedding_queue_url", "wakeups_queue_url", "pulse_queue_url", "pulse_wakeups_queue_url"}
+_UNORDERED = {
+    "embedding_queue_url", "wakeups_queue_url", "pulse_queue_url", "pulse_wakeups_queue_url", "memory_queue_url",
+}  # fmt: skip
 _FUNCTIONS = Path(__file__).parents[2] / "functions"
 
 

@@ -31,7 +31,9 @@ def work_left_lying(desk: Desk) -> None:
         work_due.mark(tx, "session", uuid7(desk.clock()), desk.clock())
     desk.clock.now += 2 * work_due.GRACE
     queues = {"whatsapp": desk.turns, "web": desk.turns}
-    net = Net(desk.database, queues, desk.outbox, desk.tools, desk.ingest, desk.embedding, Later(), desk.clock)
+    net = Net(
+        desk.database, queues, desk.outbox, desk.tools, desk.ingest, desk.embedding, desk.memory, Later(), desk.clock
+    )  # fmt: skip
     swept = sweep(net, lambda: 60.0)
     assert swept.woken >= 3
     assert swept.settled >= 1

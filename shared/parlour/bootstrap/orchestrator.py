@@ -35,6 +35,7 @@ def build_orchestrator() -> Work[JsonObject]:
         outbox=clients.queue(settings.outbox_queue_url),
         tools=clients.queue(settings.tools_queue_url),
         embedding=clients.delays(settings.embedding_queue_url),
+        memory=clients.delays(settings.memory_queue_url),
         embedder=spaces(settings, secrets).embedder,
         default_cap=settings.daily_cap_usd,
         clock=lambda: datetime.now(UTC),

@@ -52,6 +52,7 @@ def _net() -> tuple[SweepSettings, Net]:
         tools=clients.queue(settings.tools_queue_url),
         ingest=clients.queue(settings.ingest_queue_url),
         embedding=clients.delays(settings.embedding_queue_url),
+        memory=clients.delays(settings.memory_queue_url),
         wakeups=clients.delays(settings.wakeups_queue_url),
         clock=lambda: datetime.now(UTC),
         ledger_days=settings.ledger_days,

@@ -110,6 +110,7 @@ class OrchestratorSettings(DatabaseSettings, EmbeddingSettings, ToolSettings, Sp
 
     outbox_queue_url: str
     tools_queue_url: str
+    memory_queue_url: str
     media_bucket: str
     bedrock_claude: bool = Field(default=False, description="whether agents may use the provider bedrock")
     model_secret: str = Field(description='secret: JSON {"anthropic_api_key": "..."}; empty: none configured')
@@ -150,6 +151,7 @@ class SweepSettings(WakeSettings):
     wakeups_queue_url: str
     embedding_queue_url: str
     ingest_queue_url: str
+    memory_queue_url: str
     ledger_days: int = Field(default=30, ge=1, description="how long the record of a prompt is kept at least")
 
 
@@ -171,6 +173,17 @@ class PulseWriterSettings(DatabaseSettings, PulseSpendSettings):
     pulse_wakeups_queue_url: str
     pulse_age_hours: int = Field(default=24, ge=1, description="how old a Pulse gets before it is compared anew")
     bedrock_claude: bool = Field(default=False, description="whether Pulses may use the provider bedrock")
+    model_secret: str = Field(description='secret: JSON {"anthropic_api_key": "..."}; empty: none configured')
+    anthropic_base_url: str = Field(default="", description="for a gateway or a test server; empty: the provider's own")
+
+
+class MemoryExtractorSettings(DatabaseSettings, SpendSettings):
+    """Conversations to what is remembered of them; old messages to the bucket."""
+
+    memory_queue_url: str
+    embedding_queue_url: str
+    media_bucket: str
+    bedrock_claude: bool = Field(default=False, description="whether agents may use the provider bedrock")
     model_secret: str = Field(description='secret: JSON {"anthropic_api_key": "..."}; empty: none configured')
     anthropic_base_url: str = Field(default="", description="for a gateway or a test server; empty: the provider's own")
 

@@ -1,6 +1,8 @@
 """The end of a turn: one reply, its citations and its place in the outbox, in one transaction."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Literal
 from uuid import UUID
 
@@ -14,9 +16,12 @@ from parlour.infra.jsonable import Json, JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.knowledge.index import pending
 from parlour.knowledge.search.sources import Source, known
+from parlour.memory import waking
+from parlour.memory.waking import Later
 from parlour.principal import Principal
 from parlour.tools import calls
 from parlour.turns import remembering, store, summarising
+from parlour.turns.noticing import noticing
 from parlour.turns.records import Citation
 from parlour.turns.running import Running
 
@@ -52,11 +57,11 @@ def answer(running: Running, said: Answer) -> None:
     if said.problem:
         running.feed.add("error", {"code": said.problem, "message": said.text})
     running.feed.add("done", {"message_id": str(message_id), "turn_id": str(running.turn.id)})
-    note = remembering.noting(running, said.text if said.reader else "", now)
+    note = _noting(running, said, now)
     want, _later = summarising.wanting(running, said.text, now)
     with running.stages.timed("save") as took:
 
-        def save(tx: Transaction) -> tuple[Cited, list[Unsent]]:
+        def save(tx: Transaction) -> tuple[Cited, list[Unsent], list[Later]]:
             sources = {source.number: source for source in _known(running, tx, said)}
             cited = citations.check(said.text, sources)
             is_first = _insert_reply(running, tx, message_id, cited)
@@ -68,9 +73,9 @@ def answer(running: Running, said: Answer) -> None:
             closed = _finish(running, tx, said, {**running.stages.milliseconds, "save": took()})
             if is_first and not closed:  # only the repeat of this very commit finds its own turn over
                 raise LeaseLost
-            return cited, waiting
+            return cited, waiting, later
 
-        cited, waiting = running.feed.write(save)
+        cited, waiting, later = running.feed.write(save)
     log.info(
         "turn_finished", tenant_id=running.feed.principal.tenant_id, turn_id=running.turn.id,
         state=said.state, degraded=said.degraded, problem=said.problem, removed_citations=cited.removed,
@@ -78,6 +83,24 @@ def answer(running: Running, said: Answer) -> None:
     for row in waiting:
         outbox.wake(running.services.outbox, running.feed.principal.tenant_id, running.lease.id, row.id, row.attempts)
     _have_embedded(running)
+    waking.send(running.services.memory, later)
+
+
+def _noting(running: Running, said: Answer, now: datetime) -> Callable[[Transaction], list[Later]]:
+    """How to write down what becomes of memory with a turn's end; who is told of it once that is committed comes of
+    it."""
+    reply = said.text if said.reader else ""
+    remembered = remembering.noting(running, reply, now)
+    noticed = noticing(running, now) if said.state == "answered" else None
+    wanted, wake = summarising.wanting(running, said.text, now)
+
+    def note(tx: Transaction) -> list[Later]:
+        remembered(tx)
+        told = noticed(tx) if noticed else []
+        wanted(tx)
+        return [*told, *wake]
+
+    return note
 
 
 def _have_embedded(running: Running) -> None:

@@ -35,6 +35,7 @@ class Services:
 
     outbox, tools  the queues of the senders and of the dispatcher.
     embedding      the embedder's, since what is said gets its vectors later.
+    memory         the queue of those who read what was said for what is to be remembered.
     embedder       what a tenant's questions are embedded with.
     default_cap    US dollars a day for a tenant without a cap of its own.
     links          what conversations about records begin with, as read a moment ago.
@@ -47,6 +48,7 @@ class Services:
     outbox: Queue
     tools: Queue
     embedding: Delays
+    memory: Delays
     embedder: EmbedderOf
     default_cap: Decimal
     clock: Callable[[], datetime]

@@ -22,6 +22,7 @@ from parlour.infra.queues import Delays, Queue, QueueMessage
 from parlour.infra.work_due import GRACE, Due
 from parlour.knowledge.files import uploads
 from parlour.knowledge.index import pending
+from parlour.memory.order import KINDS, Order
 from parlour.tools import calls
 from parlour.turns import store
 from parlour.turns.linking import over
@@ -41,12 +42,16 @@ _LONGEST_WAIT = timedelta(hours=6)
 _AFTER_THE_LEASE = timedelta(minutes=1)
 _STUMBLED = timedelta(hours=1)
 
+_PLANNED = frozenset({"consolidation", "archive"})
+"""Work that nobody else wakes: it is due when it is time for it."""
+
 type Outcome = Literal["woken", "settled", "busy", "overtaken", "stumbled"]
 
 
 @dataclass(frozen=True, slots=True)
 class Net:
-    """What a sweep reaches. `turns`: the turn queues by a session's channel; `embedding`: the embedder's.
+    """What a sweep reaches. `turns`: the turn queues by a session's channel; `embedding`: the embedder's; `memory`: of
+    those who read what was said.
 
     ledger_days  for which the records of prompts are kept at least.
     """
@@ -57,6 +62,7 @@ class Net:
     tools: Queue
     ingest: Queue
     embedding: Delays
+    memory: Delays
     wakeups: Delays
     clock: Callable[[], datetime]
     ledger_days: int = 30
@@ -162,7 +168,8 @@ def _look(net: Net, due: Due) -> Looked:
     looked = net.database.run(due.tenant_id, decide)
     if looked.woken is not None:
         late = int((now - due.due_at).total_seconds())
-        log.warning("left_lying", tenant_id=due.tenant_id, kind=due.kind, id=due.id, late=late)
+        tell = log.info if due.kind in _PLANNED else log.warning
+        tell("left_lying", tenant_id=due.tenant_id, kind=due.kind, id=due.id, late=late)
         looked.woken.wake()
     return looked
 
@@ -239,6 +246,14 @@ def _file(net: Net, tx: Transaction, due: Due) -> Lying | None:
     return Lying(waiting.updated_at, None, _send(net.ingest, message))
 
 
+def _memory(net: Net, tx: Transaction, due: Due) -> Lying | None:
+    """Something to be remembered. Who does it takes the mark away, under its lock."""
+    held = work_due.held_until(tx, due.kind, due.id)
+    kind = next(kind for kind in KINDS if kind == due.kind)
+    order = Order(due.tenant_id, kind, due.id).to_json()
+    return Lying(due.due_at, held, lambda: net.memory.send(order, 0.0))
+
+
 def _phone_link(net: Net, tx: Transaction, due: Due) -> Lying | None:
     """A code that was sent to a number: once it is over nothing is left of it."""
     until = over.end(tx, due.id, net.clock())
@@ -257,6 +272,7 @@ _FINDERS: Mapping[work_due.Kind, Callable[[Net, Transaction, Due], Lying | None]
     "record_type": _record_type,
     "file": _file,
     "phone_link": _phone_link,
+    **dict.fromkeys(KINDS, _memory),
 }
 
 

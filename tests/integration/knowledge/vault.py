@@ -141,8 +141,9 @@ class Vault:
     def _services(self, model: ScriptedModel) -> Services:
         return Services(
             database=self.database, models={"offline": model}, endpoints={}, outbox=Queue(), tools=Queue(),
-            embedding=Delayed(), embedder=lambda _database, _tenant: Flat(), default_cap=Decimal(20),
-            clock=lambda: self.clock.now, new_id=uuid7, sleep=lambda _: None, jitter=lambda low, _: low,
+            embedding=Delayed(), memory=Delayed(), embedder=lambda _database, _tenant: Flat(),
+            default_cap=Decimal(20), clock=lambda: self.clock.now, new_id=uuid7, sleep=lambda _: None,
+            jitter=lambda low, _: low,
         )  # fmt: skip
 
     def settle(self) -> None:

@@ -46,13 +46,13 @@ class Floor:
         queues = {"whatsapp": self.desk.turns, "web": self.web}
         desk = self.desk
         return Net(
-            database or desk.database, queues, desk.outbox, desk.tools, desk.ingest, desk.embedding, self.wakeups,
-            desk.clock,
+            database or desk.database, queues, desk.outbox, desk.tools, desk.ingest, desk.embedding, desk.memory,
+            self.wakeups, desk.clock,
         )  # fmt: skip
 
     def sweep(self, after: timedelta = GRACE + MINUTE) -> Swept:
-        """What was said is embedded by then."""
-        self.desk.rows("DELETE FROM work_due WHERE kind = 'embedding' RETURNING id")
+        """What was said is embedded by then, and looked through."""
+        self.desk.rows("DELETE FROM work_due WHERE kind IN ('embedding', 'memory') RETURNING id")
         self.desk.clock.now += after
         return sweep(self.net(), lambda: 60.0)
 
@@ -60,10 +60,10 @@ class Floor:
         wake_up(self.net(), Due(self.desk.tenant_id, kind, work_id, due_at).to_json())
 
     def due(self) -> dict[str, datetime]:
-        """What is due some time besides the embedding, and besides what is kept of prompts, by kind; one of each at
-        most."""
+        """What is due some time besides the embedding, what is to be remembered and what is kept of prompts, by kind;
+        one of each at most."""
         every = self.desk.database.run(None, lambda tx: work_due.due(tx, self.desk.clock() + timedelta(days=99), 99))
-        found = [one for one in every if one.kind not in {"embedding", "ledgers"}]
+        found = [one for one in every if one.kind not in {"embedding", "ledgers", "memory"}]
         assert len({one.kind for one in found}) == len(found)
         return {one.kind: one.due_at for one in found}
 

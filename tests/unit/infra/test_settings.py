@@ -14,9 +14,13 @@ def test_fields_are_the_variables_in_lower_case(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_every_missing_or_wrong_variable_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("DATABASE_SECRET", "EMBEDDING_QUEUE_URL", "OUTBOX_QUEUE_URL", "MEDIA_BUCKET", "MODEL_SECRET"):
+    missing = (
+        "DATABASE_SECRET", "EMBEDDING_QUEUE_URL", "MEDIA_BUCKET", "MEMORY_QUEUE_URL", "MODEL_SECRET",
+        "OUTBOX_QUEUE_URL",
+    )  # fmt: skip
+    for name in missing:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("EMBEDDING_DIMENSIONS", "several")
-    named = "DATABASE_SECRET, EMBEDDING_DIMENSIONS, EMBEDDING_QUEUE_URL, MEDIA_BUCKET, MODEL_SECRET, OUTBOX_QUEUE_URL"
+    named = ", ".join(sorted([*missing, "EMBEDDING_DIMENSIONS"]))
     with pytest.raises(Misconfigured, match=named):
         load(OrchestratorSettings)

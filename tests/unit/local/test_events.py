@@ -14,7 +14,7 @@ from parlour.infra.errors import MalformedPayload
 FOLDER = Path(__file__).parents[3] / "events"
 FUNCTIONS = {
     "inbound", "receiver", "orchestrator", "tool_dispatcher", "embedder", "ingest", "outbound", "sweep", "http_api",
-    "migrate", "pulse_sweep", "pulse_writer",
+    "migrate", "pulse_sweep", "pulse_writer", "memory_extractor",
 }  # fmt: skip
 NOW = datetime(2026, 3, 2, 9, 30, 5, tzinfo=UTC)
 
@@ -67,6 +67,7 @@ def test_the_malformed_event_is_malformed() -> None:
         "sweep_wakeup",
         "pulse_sweep_wakeup",
         "pulse_writer_order",
+        "memory_extractor_order",
     ],
 )
 def test_queue_events_name_the_tenant_they_are_for(name: str) -> None:
