@@ -41,7 +41,10 @@ NAMES_THE_TENANT = {
 """Reads of what is due that say whose themselves, since there row-level security lets everybody look."""
 
 
-OF_WHAT_IS_BURIED = {"files.hold_record_of", "turns.abandoned_uploads", "writing.question"}
+OF_WHAT_IS_BURIED = {
+    "files.hold_record_of", "turns.abandoned_uploads", "writing.question", "linking.take_link", "linking.hold_sessions",
+    "linking.is_unspoken", "known.fact_of",
+}  # fmt: skip
 """Reads of a row that the same act takes away: when the day is over nothing is left that could leak."""
 
 ASKS_FOR_ONES_OWN = {

@@ -44,6 +44,7 @@ from tests.integration.found_and_shown import found_and_shown
 from tests.integration.left_lying import work_left_lying
 from tests.integration.linked_day import talk_about_a_record
 from tests.integration.long_calls import long_calls
+from tests.integration.numbers_joined import numbers_joined
 from tests.integration.prompted import prompts_looked_at
 from tests.integration.prompts_kept import prompts_kept
 from tests.integration.pulses_due import pulses_due
@@ -52,6 +53,7 @@ from tests.integration.pulses_written import pulses_written
 from tests.integration.records_kept import of_a_kind_left_for_tomorrow, records_kept
 from tests.integration.remembered import remembered
 from tests.integration.sent_along import sent_along
+from tests.integration.sessions_kept import sessions_kept
 
 ISSUER = Issuer("https://id.example.org", rsa.generate_private_key(public_exponent=65537, key_size=2048))
 SECRET = "s" * 40
@@ -126,6 +128,8 @@ def play(desk: Desk) -> None:
     talk_about_a_record(desk)
     remembered(desk)
     prompts_kept(desk)
+    sessions_kept(desk)
+    numbers_joined(desk)
     money(desk)
     of_a_kind_left_for_tomorrow(desk)
 

@@ -1,0 +1,355 @@
+"""A visitor of the web and somebody on the phone become one: by a code that only the phone's owner can know."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from threading import Barrier
+from uuid import UUID
+
+import pytest
+
+from parlour.infra.errors import Conflict, Forbidden, InvalidRequest, LeaseHeld, NotFound
+from parlour.infra.ids import uuid7
+from parlour.infra.postgres import Database
+from parlour.infra.work_due import Due
+from parlour.principal import Principal, system
+from parlour.tenancy import people, store
+from parlour.tenancy.sessions import listed
+from parlour.turns import read, sweep
+from parlour.turns.linking import codes
+from parlour.turns.linking.join import Joined
+from tests.desk import PHONE, Delayed, Desk, says
+from tests.integration.memory.planted import fact
+from tests.integration.turns.linked import (
+    CODE,
+    Phone,
+    asked,
+    joined,
+    on_the_phone,
+    on_the_web,
+    one,
+    says_on_the_web,
+    sent,
+    with_template,
+)  # fmt: skip
+
+OTHER_PHONE = "+919800000002"
+
+
+def whose(desk: Desk, session: UUID) -> UUID:
+    ((user_id,),) = desk.rows(f"SELECT user_id FROM sessions WHERE id = '{session}'")
+    return UUID(str(user_id))
+
+
+def binding_of(desk: Desk, session: UUID) -> UUID:
+    ((binding_id,),) = desk.rows(f"SELECT binding_id FROM sessions WHERE id = '{session}'")
+    return UUID(str(binding_id))
+
+
+def writing(desk: Desk, now_one: Joined) -> Principal:
+    """Whoever both are, as they may act now."""
+    with desk.database.transaction(desk.tenant_id) as tx:
+        return people.principal_of(tx, now_one.user_id, binding_of(desk, now_one.session_id))
+
+
+def mains(desk: Desk) -> list[UUID]:
+    return [UUID(str(found)) for (found,) in desk.rows("SELECT id FROM sessions WHERE is_main ORDER BY id")]
+
+
+def test_a_code_goes_to_the_number_and_nobody_else_reads_it(desk: Desk) -> None:
+    main = on_the_phone(desk)
+    visitor, session = on_the_web(desk)
+    put = asked(desk, visitor, session).unsent
+    assert put is not None
+    assert put.session_id == main
+    phone = Phone()
+    assert sent(desk, phone, put.id).state == "sent"
+    (delivered,) = phone.taken
+    assert delivered.recipient == PHONE
+    assert delivered.text.startswith(f"{CODE} is your code")
+    with desk.database.transaction(system(desk.tenant_id)) as tx:
+        for place in (session, main):
+            assert not [line for line in read.transcript(system(desk.tenant_id), tx, place, 100) if CODE in line.text]
+    says_on_the_web(desk, visitor, session, "What is the code?")
+    on_the_phone(desk, "And which code did you send?", "phone-2")
+    assert not [request for request in desk.model.requests if CODE in str(request)]
+    assert desk.rows(f"SELECT id FROM context_rows WHERE content LIKE '%{CODE}%'") == []
+
+
+def test_the_right_code_makes_them_one_with_all_that_was_theirs(desk: Desk) -> None:
+    main = on_the_phone(desk)
+    phone_user = whose(desk, main)
+    visitor, session = on_the_web(desk)
+    known = fact(desk, session, "plan", "Basic")
+    link = asked(desk, visitor, session)
+    now_one = joined(desk, visitor, link.link_id)
+    assert now_one == joined(desk, visitor, link.link_id)
+    assert (now_one.user_id, now_one.session_id) == (phone_user, main)
+    assert whose(desk, session) == phone_user
+    assert desk.rows(f"SELECT user_id FROM facts WHERE id = '{known}'") == [(phone_user,)]
+    assert desk.rows(f"SELECT merged_into FROM users WHERE id = '{visitor.id}'") == [(phone_user,)]
+    assert desk.rows(f"SELECT body FROM messages WHERE kind = 'code' AND body LIKE '%{CODE}%'") == []
+    assert desk.rows("SELECT kind FROM work_due WHERE kind = 'phone_link'") == []
+    assert desk.rows("SELECT action, target FROM audit_log WHERE action = 'phone.linked'") == [
+        ("phone.linked", f"user:{phone_user}")
+    ]
+
+
+def test_both_channels_write_in_one_thread_and_are_answered_where_they_wrote(desk: Desk) -> None:
+    on_the_phone(desk)
+    _, _, now_one = one(desk)
+    writer = writing(desk, now_one)
+    before = desk.rows("SELECT id FROM outbox")
+    says_on_the_web(desk, writer, now_one.session_id, "Which floor is next?")
+    assert desk.rows("SELECT id FROM outbox") == before
+    assert on_the_phone(desk, "And the floor after that?", "phone-9") == now_one.session_id
+    assert len(desk.rows("SELECT id FROM outbox")) == len(before) + 1
+    told = str(desk.model.requests[-1])
+    assert "My name is Priya." in told
+    assert "Which floor is next?" in told
+    with desk.database.transaction(writer) as tx:
+        said = [line.text for line in read.transcript(writer, tx, now_one.session_id, 100)]
+    assert {"Which floor is next?", "And the floor after that?"} <= set(said)
+
+
+def test_a_visitors_token_goes_on_working_as_the_phones_user(desk: Desk) -> None:
+    main = on_the_phone(desk)
+    visitor, session, now_one = one(desk)
+    assert visitor.id is not None
+    binding_id = binding_of(desk, session)
+    with desk.database.transaction(desk.tenant_id) as tx:
+        admitted = store.admit_visitor(tx, visitor.id, binding_id)
+        assert admitted is not None
+        assert admitted.id == now_one.user_id
+        acting = Principal(desk.tenant_id, "user", admitted.id, clearance=admitted.clearance)
+        assert {line.id for line in listed.own(acting, tx, binding_id)} == {main, session}
+
+
+def test_where_nothing_was_said_on_the_phone_it_goes_on_with_the_web(desk: Desk) -> None:
+    with_template(desk)
+    visitor, session = on_the_web(desk)
+    link = asked(desk, visitor, session, OTHER_PHONE)
+    assert link.unsent is not None
+    now_one = joined(desk, visitor, link.link_id)
+    assert now_one.session_id == session
+    assert mains(desk) == [session]
+    desk.write("It is me again.", "later", sender=OTHER_PHONE)
+    desk.model.script = [says("Good.")]
+    desk.run()
+    assert desk.rows("SELECT session_id FROM messages WHERE provider_message_id = 'gupshup:later'") == [(session,)]
+    ((recipient,),) = desk.rows(f"SELECT recipient FROM outbox WHERE session_id = '{session}'")
+    assert recipient == OTHER_PHONE
+
+
+def test_a_talk_about_a_record_does_not_become_where_the_phone_writes(desk: Desk) -> None:
+    with_template(desk)
+    visitor, session = on_the_web(desk)
+    desk.rows(f"UPDATE sessions SET entity_id = (SELECT id FROM entities LIMIT 1) WHERE id = '{session}' RETURNING id")
+    now_one = joined(desk, visitor, asked(desk, visitor, session, OTHER_PHONE).link_id)
+    assert mains(desk) == [now_one.session_id]
+    assert now_one.session_id != session
+
+
+def test_another_browser_of_the_same_person_is_joined_too_and_messages_are_read_once(desk: Desk) -> None:
+    on_the_phone(desk)
+    one(desk)
+    _, session, now_one = one(desk)
+    assert desk.rows(f"SELECT channel FROM channel_identities WHERE user_id = '{now_one.user_id}' ORDER BY 1") == [
+        ("web",), ("whatsapp",),
+    ]  # fmt: skip
+    writer = writing(desk, now_one)
+    says_on_the_web(desk, writer, session, "Only once, please")
+    assert str(desk.model.requests[-1]).count("Only once, please") == 1
+
+
+@pytest.mark.parametrize("later", ["phone", "web"])
+def test_of_two_facts_under_one_key_the_one_said_last_stays(desk: Desk, later: str) -> None:
+    main = on_the_phone(desk)
+    visitor, session = on_the_web(desk)
+    values = {"phone": fact(desk, main, "city", "Pune"), "web": fact(desk, session, "city", "Goa")}
+    desk.rows(f"UPDATE facts SET sure_at = sure_at + interval '1 day' WHERE id = '{values[later]}' RETURNING id")
+    fact(desk, session, "plan", "Basic")
+    now_one = joined(desk, visitor, asked(desk, visitor, session).link_id)
+    live = desk.rows(
+        f"SELECT key, id FROM facts WHERE user_id = '{now_one.user_id}' AND valid_until IS NULL AND key = 'city'"
+    )
+    assert live == [("city", values[later])]
+    assert desk.rows("SELECT ended, superseded_by FROM facts WHERE valid_until IS NOT NULL") == [
+        ("merged", values[later])
+    ]
+    assert len(desk.rows("SELECT id FROM facts WHERE valid_until IS NULL AND key = 'plan'")) == 1
+
+
+def test_five_wrong_codes_are_the_end_of_it(desk: Desk) -> None:
+    on_the_phone(desk)
+    visitor, session = on_the_web(desk)
+    link = asked(desk, visitor, session)
+    for left in ("4 tries are", "3 tries are", "2 tries are", "1 try is", "last try"):
+        with pytest.raises(InvalidRequest, match=left):
+            joined(desk, visitor, link.link_id, "654321")
+    with pytest.raises(NotFound):
+        joined(desk, visitor, link.link_id)
+    assert desk.rows("SELECT id FROM users WHERE merged_into IS NOT NULL") == []
+
+
+def test_a_code_is_good_for_ten_minutes_and_for_whoever_asked(desk: Desk) -> None:
+    on_the_phone(desk)
+    visitor, session = on_the_web(desk)
+    link = asked(desk, visitor, session)
+    other, _ = on_the_web(desk)
+    with pytest.raises(NotFound):
+        joined(desk, other, link.link_id)
+    desk.clock.now += codes.GOOD_FOR
+    with pytest.raises(NotFound):
+        joined(desk, visitor, link.link_id)
+
+
+def test_only_the_newest_code_of_a_visitor_is_good(desk: Desk) -> None:
+    on_the_phone(desk)
+    visitor, session = on_the_web(desk)
+    first = asked(desk, visitor, session, code="111111")
+    second = asked(desk, visitor, session, code="222222")
+    with pytest.raises(NotFound):
+        joined(desk, visitor, first.link_id, "111111")
+    assert joined(desk, visitor, second.link_id, "222222")
+
+
+@pytest.mark.parametrize("written_before", [None, timedelta(hours=25)])
+def test_whether_a_number_can_be_reached_is_told_to_nobody(desk: Desk, written_before: timedelta | None) -> None:
+    """Without a template only those are reached who wrote within the day; who asks hears the same."""
+    if written_before:
+        on_the_phone(desk)
+        desk.clock.now += written_before
+    visitor, session = on_the_web(desk)
+    before = desk.rows("SELECT id FROM outbox"), desk.rows("SELECT id FROM users")
+    link = asked(desk, visitor, session)
+    assert link.unsent is None
+    assert (desk.rows("SELECT id FROM outbox"), desk.rows("SELECT id FROM users")) == before
+    with pytest.raises(InvalidRequest, match="4 tries"):
+        joined(desk, visitor, link.link_id)
+
+
+def test_nobodys_phone_is_flooded(desk: Desk) -> None:
+    on_the_phone(desk)
+    for _ in range(codes.MOST_AN_HOUR):
+        visitor, session = on_the_web(desk)
+        asked(desk, visitor, session)
+    visitor, session = on_the_web(desk)
+    with pytest.raises(Conflict, match="an hour"):
+        asked(desk, visitor, session)
+    asked(desk, visitor, session, OTHER_PHONE)
+    desk.clock.now += timedelta(hours=1)
+    for _ in range(codes.MOST_A_DAY - codes.MOST_AN_HOUR):
+        visitor, session = on_the_web(desk)
+        asked(desk, visitor, session)
+    desk.clock.now += timedelta(hours=1)
+    visitor, session = on_the_web(desk)
+    with pytest.raises(Conflict, match="tomorrow"):
+        asked(desk, visitor, session)
+
+
+def test_who_has_a_number_already_and_who_is_no_visitor_are_refused(desk: Desk) -> None:
+    on_the_phone(desk)
+    _, session, now_one = one(desk)
+    writer = writing(desk, now_one)
+    with pytest.raises(Conflict, match="0001"):
+        asked(desk, writer, session, OTHER_PHONE)
+    with pytest.raises(Forbidden):
+        asked(desk, desk.admin, session, OTHER_PHONE)
+
+
+def test_while_the_visitor_is_being_answered_nothing_is_joined(desk: Desk) -> None:
+    on_the_phone(desk)
+    visitor, session = on_the_web(desk)
+    link = asked(desk, visitor, session)
+    until = (desk.clock() + timedelta(minutes=1)).isoformat()
+    desk.rows(f"UPDATE sessions SET lease_until = '{until}' WHERE id = '{session}' RETURNING id")
+    with pytest.raises(LeaseHeld):
+        joined(desk, visitor, link.link_id)
+    desk.clock.now += timedelta(minutes=2)
+    assert joined(desk, visitor, link.link_id)
+
+
+def test_two_visitors_who_give_codes_of_one_number_at_once_both_end_as_its_owner(
+    desk: Desk, open_database: Callable[[], Database]
+) -> None:
+    on_the_phone(desk)
+    asking = [(visitor, asked(desk, visitor, session)) for visitor, session in (on_the_web(desk), on_the_web(desk))]
+    together = Barrier(2)
+
+    def give(given: tuple[Principal, UUID]) -> UUID:
+        own = Desk(desk.tenant_id, open_database(), desk.clock)
+        together.wait(20)
+        return joined(own, given[0], given[1]).user_id
+
+    with ThreadPoolExecutor(2) as pool:
+        users = set(pool.map(give, [(visitor, link.link_id) for visitor, link in asking]))
+    assert len(users) == 1
+    assert len(mains(desk)) == 1
+
+
+def test_a_message_from_the_phone_at_the_same_moment_is_not_lost(
+    desk: Desk, open_database: Callable[[], Database]
+) -> None:
+    """The phone's session, in which nothing was said so far, is about to go while its first message comes in."""
+    with_template(desk)
+    visitor, session = on_the_web(desk)
+    link = asked(desk, visitor, session, OTHER_PHONE)
+    together = Barrier(2)
+
+    def write() -> None:
+        own = Desk(desk.tenant_id, open_database(), desk.clock)
+        together.wait(20)
+        own.write("Here I am.", "at-once", sender=OTHER_PHONE)
+
+    def give() -> None:
+        own = Desk(desk.tenant_id, open_database(), desk.clock)
+        together.wait(20)
+        joined(own, visitor, link.link_id)
+
+    with ThreadPoolExecutor(2) as pool:
+        for running in [pool.submit(write), pool.submit(give)]:
+            running.result(60)
+    ((where,),) = desk.rows("SELECT session_id FROM messages WHERE provider_message_id = 'gupshup:at-once'")
+    assert mains(desk) == [where]
+
+
+def test_of_a_code_that_nobody_gives_back_nothing_is_left(desk: Desk) -> None:
+    with_template(desk)
+    visitor, session = on_the_web(desk)
+    link = asked(desk, visitor, session, OTHER_PHONE)
+    over(desk, link.link_id)
+    assert len(desk.rows(f"SELECT id FROM users WHERE phone = '{OTHER_PHONE}'")) == 1
+    desk.clock.now += codes.GOOD_FOR
+    over(desk, link.link_id)
+    assert desk.rows(f"SELECT id FROM users WHERE phone = '{OTHER_PHONE}'") == []
+    assert desk.rows("SELECT id FROM messages WHERE kind = 'code'") == []
+    assert desk.rows("SELECT kind FROM work_due WHERE kind = 'phone_link'") == []
+
+
+def test_the_words_of_a_code_go_and_whoever_was_known_before_stays(desk: Desk) -> None:
+    on_the_phone(desk)
+    visitor, session = on_the_web(desk)
+    link = asked(desk, visitor, session)
+    desk.clock.now += codes.GOOD_FOR
+    over(desk, link.link_id)
+    assert desk.rows("SELECT body FROM messages WHERE kind = 'code'") == [("",)]
+    assert len(desk.rows(f"SELECT id FROM users WHERE phone = '{PHONE}'")) == 1
+
+
+def over(desk: Desk, link_id: UUID) -> None:
+    """The sweep looks at what is due."""
+    net = sweep.Net(
+        desk.database, {"web": desk.turns, "whatsapp": desk.turns}, desk.outbox, desk.tools, desk.ingest,
+        desk.embedding, Delayed(), desk.clock,
+    )  # fmt: skip
+    sweep.wake_up(net, Due(desk.tenant_id, "phone_link", link_id, datetime(2026, 1, 1, tzinfo=UTC)).to_json())
+
+
+def test_a_link_is_one_of_a_tenant(desk: Desk, database: Database) -> None:
+    on_the_phone(desk)
+    visitor, session = on_the_web(desk)
+    link = asked(desk, visitor, session)
+    elsewhere = Principal(uuid7(desk.clock()), "user", visitor.id)
+    with pytest.raises(NotFound):
+        joined(desk, elsewhere, link.link_id)
