@@ -1,4 +1,4 @@
-"""One session of every ordinary kind of turn, held against every promise; `test_mutations` runs it on faulty copies."""
+"""Sessions of every ordinary kind of turn, held against every promise; `test_mutations` runs it on faulty copies."""
 
 import sys
 
@@ -15,8 +15,14 @@ MOVES = (
 def main() -> None:
     """Raises what breaks first."""
     assert str(parlour.context.__file__).startswith(sys.argv[1]), "the copy was not found"
-    for moves, profile in ((MOVES, "entity"), (MOVES[::-1], "tight")):
-        for played in play(Talk(tuple(Turn(move, place) for place, move in enumerate(moves)), profile)):
+    short = ("say",) * 14
+    sessions = (
+        (MOVES, "entity", "prompt"), (MOVES[::-1], "tight", "never"), (short, "entity", "lost"),
+        ((*short, "close", *short), "messaging", "prompt"),
+    )  # fmt: skip
+    for moves, profile, way in sessions:
+        turns = tuple(Turn(move, place) for place, move in enumerate(moves))
+        for played in play(Talk(turns, profile, summaries=way)):
             for promise in PROMISES:
                 if played.assembled:
                     promise(played, played.assembled)

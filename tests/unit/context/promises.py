@@ -58,8 +58,8 @@ def required_is_whole(played: Played, assembled: Assembled) -> None:
     assert foreign(materials.heartbeat) in opening, "layer heartbeat"
     for line in reminder.opening(materials.turn, materials.reminders):
         assert line in opening, "layer reminder"
-    for line in lead.items(assembled.standing.lead):
-        assert foreign(line.text) in opening, "layer summary"
+    for item in lead.items(assembled.standing.lead):
+        assert foreign(item.text) in opening, "layer summary"
     if assembled.ledger.cause is not None:
         _record_is_whole(played, assembled)
 

@@ -69,6 +69,23 @@ MUTATIONS = {
         "history.py", "MOST_MESSAGES, KEPT_MESSAGES = 20, 10", "MOST_MESSAGES, KEPT_MESSAGES = 10, 10",
         "layer history: cut although there was room",
     ),
+    "a cut that waits for no summary": Mutation(
+        "history.py", "waits = given.awaited and not is_covered", "waits = False",
+        "layer history was cut before its summary was there",
+    ),
+    "a summary that is told as soon as it is there": Mutation(
+        "assemble.py", "plan = fill.Plan(lead=standing.lead)",
+        "plan = fill.Plan(lead=replace(standing.lead, summary=materials.summary or standing.lead.summary))",
+        "for no named cause",
+    ),
+    "a recap of what is summarised": Mutation(
+        "lead.py", "for number, line in (*old, *anew) if number > covers]", "for number, line in (*old, *anew)]",
+        "layer summary tells a turn twice",
+    ),
+    "a closed summary that is told": Mutation(
+        "lead.py", "text=WITHDRAWN if withdrawn and summary.text else summary.text", "text=summary.text",
+        "layer summary tells what was closed",
+    ),
     "a reader who sees one level more": Mutation(
         "choose.py", "[one for one in items if one.level <= clearance]",
         "[one for one in items if one.level <= clearance + 1]", "tells what nobody may see",
