@@ -1,4 +1,4 @@
-"""A tenant's messages of more than ninety days ago go to object storage, as JSON lines, some hundred of a session in one.
+"""A tenant's messages of more than ninety days ago go to object storage: JSON lines, some hundred of a session in one.
 
 Where an archive will lie is written down before its bytes are there, and the words are taken from the database only
 after: what breaks off in between is done again over the same object, and forgetting finds every one. What people search
@@ -39,8 +39,8 @@ _SECONDS_KEPT = 20.0
 
 
 def run(services: Services, objects: Objects, order: Order, seconds_left: SecondsLeft) -> None:
-    """Archive what is old enough of a tenant's messages, as far as the time allows; somebody looks again tomorrow, or at
-    once where something is left. Raises a RetryError when the database or the store is away."""
+    """Archive what is old enough of a tenant's messages, as far as the time allows; somebody looks again tomorrow, or
+    at once where something is left. Raises a RetryError when the database or the store is away."""
     now = services.clock()
     until = now + timedelta(seconds=seconds_left())
     principal, database = system(order.tenant_id), services.database
