@@ -58,7 +58,6 @@ def answer(running: Running, said: Answer) -> None:
         running.feed.add("error", {"code": said.problem, "message": said.text})
     running.feed.add("done", {"message_id": str(message_id), "turn_id": str(running.turn.id)})
     note = _noting(running, said, now)
-    want, _later = summarising.wanting(running, said.text, now)
     with running.stages.timed("save") as took:
 
         def save(tx: Transaction) -> tuple[Cited, list[Unsent], list[Later]]:
@@ -67,8 +66,7 @@ def answer(running: Running, said: Answer) -> None:
             is_first = _insert_reply(running, tx, message_id, cited)
             _insert_citations(tx, message_id, [sources[number] for number in cited.numbers])
             _give_up_effects(running, tx)
-            note(tx)
-            want(tx)
+            later = note(tx)
             waiting = _put_outbox(running, tx, outbox_id, message_id)
             closed = _finish(running, tx, said, {**running.stages.milliseconds, "save": took()})
             if is_first and not closed:  # only the repeat of this very commit finds its own turn over
