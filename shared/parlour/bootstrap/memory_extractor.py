@@ -13,6 +13,8 @@ from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import SecondsLeft
 from parlour.infra.settings import MemoryExtractorSettings, load
+from parlour.memory.archiving import archive
+from parlour.memory.consolidating import consolidator
 from parlour.memory.extracting import extractor
 from parlour.memory.order import Kind, Order
 from parlour.memory.services import Services
@@ -41,9 +43,14 @@ def build_memory_extractor() -> Work[JsonObject]:
         jitter=random.SystemRandom().uniform,
     )
 
+    media = clients.objects(settings.media_bucket)
+
     def remembering(body: JsonObject, seconds_left: SecondsLeft) -> None:
         order = Order.from_json(body)
-        _WORK[order.kind](services, order, seconds_left)
+        if order.kind == "archive":
+            archive.run(services, media, order, seconds_left)
+        else:
+            _WORK[order.kind](services, order, seconds_left)
 
     return limited(store, settings, remembering)
 
@@ -52,4 +59,4 @@ def _summary(services: Services, order: Order, seconds_left: SecondsLeft) -> Non
     writer.run(services, order.tenant_id, order.id, seconds_left)
 
 
-_WORK: Mapping[Kind, _Run] = {"memory": extractor.run, "summary": _summary}
+_WORK: Mapping[Kind, _Run] = {"memory": extractor.run, "summary": _summary, "consolidation": consolidator.run}

@@ -16,6 +16,7 @@ from parlour.infra.errors import Misconfigured, QueueUnavailable, RetryError
 from parlour.infra.postgres import SecondsLeft, Transaction
 from parlour.knowledge.index import pending
 from parlour.memory import waking
+from parlour.memory.consolidating import due
 from parlour.memory.extracting import asking, checked, episodes, prompt, reading, store
 from parlour.memory.extracting.answers import Answered
 from parlour.memory.extracting.asking import Heard
@@ -217,6 +218,7 @@ class _Work:
         a stretch of which there is more is gone on with at once."""
         if not behind:
             work_due.settle(tx, _KIND, self.session_id)
+            due.note(tx, self.session_id, now)
         elif not stretch.is_full:
             work_due.let_go(tx, _KIND, self.session_id, self.until, waking.due_by(now))
 
