@@ -29,6 +29,7 @@ from tests.integration.knowledge.vault import (
     FILE,
     NEXT_TURN,
     NUMBER,
+    PERSON,
     QUESTIONS,
     RISK,
     SESSION,
@@ -105,7 +106,8 @@ TOOLS: Mapping[str, Sequence[JsonObject]] = {
 RESTRICTED = {
     "record_id": str(RISK), "type_key": "risk", "key": "closed", "ref": DOCUMENT, "file_id": str(FILE),
     "session_id": str(SESSION), "turn_id": str(TURN), "call_id": str(TURN), "outbox_id": str(TURN),
-    "key_id": str(RISK), "member_id": str(RISK), "token": "none",
+    "key_id": str(RISK), "member_id": str(RISK), "token": "none", "user_id": str(PERSON), "fact_id": str(PERSON),
+    "link_id": str(TURN), "message_id": str(TURN), "report_id": str(TURN),
 }  # fmt: skip
 """What a route's path is filled with."""
 
@@ -149,6 +151,11 @@ ELSEWHERE: Mapping[str, Sequence[tuple[str, JsonObject]]] = {
         ("/v1/search", {"params": {"q": WORDS, "scope": "record", "in": CLOSED}}),
         ("/v1/search", {"params": {"q": WORDS, "scope": "project", "in": "project/site"}}),
         ("/v1/search", {"params": {"q": WORDS, "scope": "conversation", "in": str(SESSION)}}),
+    ],
+    "GET /v1/sessions": [
+        ("/v1/sessions", {"params": {"user": str(PERSON)}}),
+        ("/v1/sessions", {"params": {"entity": CLOSED}}),
+        ("/v1/sessions", {"params": {"entity": "task/open"}}),
     ],
     "GET /v1/turns": [("/v1/turns", {}), ("/v1/turns", {"params": {"session_id": str(SESSION)}})],
     "GET /v1/turns/{turn_id}/prompt/words": [
@@ -194,6 +201,8 @@ NOT_ABOUT_RECORDS = {
     "PUT /v1/costs/cap": "money", "POST /v1/costs/stop": "money", "POST /v1/costs/resume": "money",
     "POST /v1/keys": "access", "POST /v1/members": "access", "PUT /v1/members/{member_id}": "access",
     "GET /v1/keys": "access, with the time of its last use", "PUT /v1/tenant/status": "the tenant itself",
+    "DELETE /v1/users/{user_id}": "an administrator has somebody forgotten, whoever it is",
+    "DELETE /v1/messages/{message_id}": "an administrator has a message forgotten, whatever it says",
     "POST /v1/reembedding": "every row is embedded anew", "POST /v1/operations/redrive": "the operator's",
     "GET /v1/costs": "money, also that of the conversations here",
     "POST /v1/tool-results/{token}": "a tool's own answer",
@@ -305,6 +314,7 @@ SILENT = {
     "GET /v1/entity-types", "GET /v1/relations", "GET /v1/health", "GET /console/settings.json", "GET /v1/bindings",
     "GET /v1/tenant", "GET /v1/me", "GET /v1/members", "GET /v1/audit", "GET /v1/reembedding", "GET /v1/attention",
     "GET /v1/attention/failed-sends", "GET /v1/operations/dead-letters", "GET /v1/sessions/{session_id}/events",
+    "GET /v1/memory", "GET /v1/memory/common", "GET /v1/forgettings", "GET /v1/forgettings/{report_id}",
 }  # fmt: skip
 """What tells nobody of records."""
 

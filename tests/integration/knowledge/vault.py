@@ -43,7 +43,7 @@ from tests.integration.knowledge.file_desk import FileDesk
 CANARIES = ("zeppelin", "quagga", "narwhal", "okapi", "dugong", "axolotl")
 """A word of each restricted thing: the record, the file, the document, a change, a message, a conversation."""
 
-RISK, FILE, SESSION, TURN, MESSAGE, NEXT_TURN = (UUID(int=0x7000_0000_0000 + at) for at in range(6))
+RISK, FILE, SESSION, TURN, MESSAGE, NEXT_TURN, PERSON = (UUID(int=0x7000_0000_0000 + at) for at in range(7))
 """What is restricted, by ids that are known before it is there; the next turn is another of the same conversation."""
 
 QUESTIONS = ("Where is the zeppelin?", "And where is the quagga?")
@@ -176,9 +176,9 @@ class Vault:
         self._write("closed-doc", "Narwhal", "# Narwhal\n\nThe narwhal stops the pour.", CLEARED, position=0)
         self._upload(FILE, "quagga.txt", "The quagga stops the pour.", CLEARED)
         values = {"session": self.below.session_id, "message": MESSAGE, "now": self.clock(), "risk": RISK, "file": FILE,
-                  "id": SESSION, "turn": TURN, "number": NUMBER}  # fmt: skip
+                  "id": SESSION, "turn": TURN, "number": NUMBER, "person": PERSON}  # fmt: skip
         with self.database.transaction(self.owner) as tx:
-            for statement in (_SAID, _CLOSED_SESSION, _CLOSED_TURN, _CLOSED_MESSAGE, _GIVEN_OUT):
+            for statement in (_SAID, _CLOSED_SESSION, _CLOSED_TURN, _CLOSED_MESSAGE, _GIVEN_OUT, _KNOWN):
                 execute(tx, statement, **{name: value for name, value in values.items() if f"%({name})s" in statement})
         self._keep_prompts()
 
@@ -287,6 +287,19 @@ INSERT INTO messages (tenant_id, id, session_id, binding_id, turn_id, direction,
                       received_at, indexed)
 VALUES (current_tenant(), %(turn)s, %(id)s, %(id)s, %(turn)s, 'inbound', 'answered', 'web', 'text',
         'Where is the axolotl?', %(now)s, %(now)s, true)
+"""
+_KNOWN = """
+WITH person AS (
+    INSERT INTO users (tenant_id, id, display_name, clearance, created_at)
+    VALUES (current_tenant(), %(person)s, 'Keeper of the axolotl', 3, %(now)s)
+    RETURNING tenant_id, id
+), talk AS (
+    INSERT INTO sessions (tenant_id, id, user_id, binding_id, channel, created_at, last_active_at)
+    SELECT tenant_id, id, id, %(id)s, 'web', %(now)s, %(now)s FROM person
+)
+INSERT INTO facts (tenant_id, id, scope, user_id, binding_id, key, value, confidence, origin, valid_from, sure_at,
+                   created_at)
+SELECT tenant_id, id, 'user', id, %(id)s, 'family.pets', 'an axolotl', 0.9, 'said', %(now)s, %(now)s, %(now)s FROM person
 """
 _GIVEN_OUT = """
 INSERT INTO sources (tenant_id, session_id, number, row_id, title, locator)

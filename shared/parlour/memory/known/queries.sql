@@ -7,8 +7,10 @@ SELECT u.id, u.display_name, right(u.phone, 4) AS digits, count(s.id) AS session
        max(s.last_active_at) AS last_active_at,
        (SELECT array_agg(DISTINCT i.channel ORDER BY i.channel)
           FROM channel_identities i WHERE i.user_id = u.id) AS channels,
-       (SELECT count(*) FROM facts f WHERE f.user_id = u.id AND f.valid_until IS NULL) AS facts,
-       (SELECT count(*) FROM episodes e WHERE e.user_id = u.id) AS episodes
+       (SELECT count(*) FROM facts f JOIN bindings o ON o.id = f.binding_id AND o.clearance <= %(clearance)s
+         WHERE f.user_id = u.id AND f.valid_until IS NULL) AS facts,
+       (SELECT count(*) FROM episodes e JOIN bindings o ON o.id = e.binding_id AND o.clearance <= %(clearance)s
+         WHERE e.user_id = u.id) AS episodes
   FROM users u
   JOIN sessions s ON s.user_id = u.id
   JOIN bindings b ON b.id = s.binding_id AND GREATEST(b.clearance, u.clearance) <= %(clearance)s
