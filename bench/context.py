@@ -16,33 +16,21 @@ are those of its row and of the texts that no earlier prompt of the month had, a
 
 import argparse
 import logging
-import time
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from itertools import count
 
 from bench import report
 from bench.long_talks import Directions, Talk, sentence, talk
+from bench.rounds import Round
 from local import scratch
-from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import JsonObject
-from parlour.infra.queries import Query
 from parlour.knowledge.records.linked import LinkCache
-from parlour.principal import system
-from parlour.turns import store
-from parlour.turns.events import Feed
-from parlour.turns.load import load
-from parlour.turns.prompts.store import Asking
-from parlour.turns.recalling import add_recalled
-from parlour.turns.running import Running, Services
-from parlour.turns.timing import Stages
 from tests.desk import Desk, open_desk
 
 SESSIONS = (10, 100, 1_000, 10_000)
 ROUNDS = 200
 WARM_UP = 20
-_MODEL = "anthropic/claude-sonnet-5-5"
-_LEASE_SECONDS = 60.0
 
 
 @dataclass
@@ -101,88 +89,24 @@ def _measure(desk: Desk, embedder: Directions, talks: list[Talk], rounds: int) -
     for number in range(WARM_UP + rounds):
         for place, one in enumerate(talks):
             for side, measured in enumerate(found):
-                round_ = _Round(desk, embedder, one, f"{sentence(next(numbers))} When was that?", side == 0, links)
-                seconds, statements = round_.run()
+                round_ = _round(desk, embedder, one, sentence(next(numbers)), links, recalls=side == 0)
+                ran = round_.run()
                 if number >= WARM_UP:
-                    measured[place].seconds.append(seconds)
-                    measured[place].statements += statements
+                    measured[place].seconds.append(ran.seconds)
+                    measured[place].statements += ran.statements
                     measured[place].kept += round_.kept()
                 round_.take_back()
     return found
 
 
-@dataclass
-class _Round:
-    """One turn, from its material to its record."""
-
-    desk: Desk
-    embedder: Directions
-    talk: Talk
-    question: str
-    recalls: bool
-    links: LinkCache
-
-    def __post_init__(self) -> None:
-        self.desk.clock.now = datetime.now(UTC)
-        self.desk.write_web(self.talk.visitor, self.talk.session_id, self.question)
-        self._standing = self._rows_of("SELECT standing, briefing FROM session_prompts")
-        self.running = self._begun(replace(self.desk.services(), links=self.links))
-        ((self._blobs,),) = self.desk.rows("SELECT COALESCE(sum(pg_column_size(b.*)), 0) FROM ledger_blobs b")
-
-    def run(self) -> tuple[float, int]:
-        """Seconds and statements."""
-        running, services = self.running, self.running.services
-        embedded, counted = self.embedder.took, self.desk.database.statements.count
-        begun = time.perf_counter()
-        loaded = services.database.run(
-            running.feed.principal,
-            lambda tx: load(
-                tx, running.lease, running.turn, running.inputs, services.links, services.models, services.clock()
-            ),
-        )
-        if self.recalls:
-            add_recalled(running, loaded)
-        assembled = loaded.prompting.next(1, (), _MODEL)
-        provider, model = _MODEL.split("/")
-        asking = Asking(running.lease.id, running.turn.id, provider, model, services.clock())
-        keep = loaded.prompting.keep(asking, 1, assembled)
-        services.database.run(running.feed.principal, keep)
-        seconds = time.perf_counter() - begun - (self.embedder.took - embedded)
-        return seconds, self.desk.database.statements.count - counted
-
-    def kept(self) -> int:
-        """Bytes of the record."""
-        ((row, blobs),) = self.desk.rows(
-            "SELECT (SELECT sum(pg_column_size(l.*)) FROM ledgers l"
-            f" WHERE turn_id = '{self.running.turn.id}'), sum(pg_column_size(b.*)) FROM ledger_blobs b"
-        )
-        return int(str(row)) + int(str(blobs)) - int(str(self._blobs))
-
-    def take_back(self) -> None:
-        """The conversation as it was before."""
-        turn, session = self.running.turn.id, self.talk.session_id
-        self.desk.rows(f"DELETE FROM messages WHERE turn_id = '{turn}' RETURNING id")
-        self.desk.rows(f"DELETE FROM turns WHERE id = '{turn}' RETURNING id")
-        self.desk.rows(f"DELETE FROM sources WHERE session_id = '{session}' RETURNING row_id")
-        self.desk.rows(f"UPDATE sessions SET lease_until = NULL WHERE id = '{session}' RETURNING id")
-        with self.desk.database.transaction(self.desk.tenant_id) as tx:
-            for standing, briefing in self._standing:
-                tx.run(_RESTORE, session_id=session, standing=standing, briefing=briefing)
-
-    def _begun(self, services: Services) -> Running:
-        now = services.clock()
-        holder, turn_id = uuid7(now), uuid7(now)
-        with services.database.transaction(self.desk.tenant_id) as tx:
-            lease = store.take_lease(tx, self.talk.session_id, holder, now, now + timedelta(seconds=_LEASE_SECONDS))
-            assert lease is not None
-            turn = store.begin_turn(tx, lease, turn_id, now)
-            assert turn is not None
-            inputs = tuple(store.inputs(tx, turn.id))
-        feed = Feed(system(self.desk.tenant_id), services.database, lease, turn.id, services.clock)
-        return Running(services, lease, turn, inputs, feed, Stages(services.clock), lambda: _LEASE_SECONDS)
-
-    def _rows_of(self, statement: str) -> list[tuple[object, ...]]:
-        return self.desk.rows(f"{statement} WHERE session_id = '{self.talk.session_id}'")
+def _round(desk: Desk, embedder: Directions, one: Talk, said: str, links: LinkCache, *, recalls: bool) -> Round:
+    """One turn of the conversation, at the time that it is by now."""
+    desk.clock.now = datetime.now(UTC)
+    question = f"{said} When was that?"
+    return Round(
+        desk, one.session_id, lambda: desk.write_web(one.visitor, one.session_id, question), recalls, links,
+        lambda: embedder.took,
+    )  # fmt: skip
 
 
 def _row(one: Talk, recalls: str, measured: Measured) -> dict[str, report.Cell]:
@@ -214,11 +138,6 @@ def _ratios(figures: JsonObject) -> dict[str, report.Cell]:
 def _ratio(measured: list[Measured]) -> float:
     return round(measured[-1].milliseconds(50) / measured[0].milliseconds(50), 2)
 
-
-_RESTORE = Query(
-    "bench.restore", "What a conversation's next prompt stands on, as it was.",
-    "UPDATE session_prompts SET standing = %(standing)s, briefing = %(briefing)s WHERE session_id = %(session_id)s",
-)  # fmt: skip
 
 if __name__ == "__main__":
     main()

@@ -82,7 +82,10 @@ def test_short_scripts_stay_near_the_floor_and_below_the_naive_layouts() -> None
         ('{"turns": [\n{"user": "Hi" "reply": 5}]}', "line 2, column 15"),
         ('{"turns": []}', "`turns` is a list of at least one turn"),
         ('{"name": "A", "turns": [{"user": 1, "reply": 1}, {"user": 1}]}', "script 1 (A), turn 2: `reply` is missing"),
-        ('{"turns": [{"user": 1, "reply": 1, "after": "now"}]}', "turn 1, after: expected a number from 0 on, found 'now'"),
+        (
+            '{"turns": [{"user": 1, "reply": 1, "after": "now"}]}',
+            "turn 1, after: expected a number from 0 on, found 'now'",
+        ),
         ('{"turns": [{"user": 1, "reply": 1, "spoken": 1}]}', "turn 1: unknown key 'spoken'"),
         ('{"turns": [{"user": 1, "reply": 1, "calls": [[{"tool": "x"}]]}]}', "round 1, call 1: a call has either"),
         ('{"budget": {"profile": "x"}, "turns": [{"user": 1, "reply": 1}]}', "budget.profile is 'x'"),

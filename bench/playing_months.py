@@ -1,0 +1,255 @@
+"""Plays a script of `bench.months` through the product: turns with what they write down, and the work of memory when it
+is due, on the script's own clock. A person's phone and their web sessions are one user, as once they are linked."""
+
+import heapq
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from itertools import count
+from pathlib import Path
+from uuid import UUID
+
+from bench.clerk import Clerk
+from bench.memory_score import Decided, Fact, Survival, holds
+from bench.months import Kept, Month, Turn, Visit
+from bench.rounds import Round
+from parlour.infra.ids import uuid7
+from parlour.infra.jsonable import JsonObject
+from parlour.infra.postgres import Database
+from parlour.knowledge.index import embedder as indexing
+from parlour.knowledge.index.embed import Embedder
+from parlour.knowledge.index.spaces import Offer, Spaces
+from parlour.knowledge.records import backfill
+from parlour.memory.consolidating import consolidator
+from parlour.memory.extracting import extractor
+from parlour.memory.order import Order
+from parlour.memory.services import Services
+from parlour.memory.summary import writer
+from parlour.models.request import Model
+from parlour.packs import folder
+from parlour.packs.apply import apply
+from parlour.packs.validate import validate
+from parlour.principal import Principal
+from parlour.tenancy import bindings, people, roles
+from tests.desk import Clock, Desk, calls, says
+
+_BINDING, _TOOL = "site-desk", "look_up"
+_PLENTY = Decimal(1_000_000)
+_NOTHING_MORE = "Thank you."
+_AFTERWARDS = timedelta(days=2)
+"""What is silent for a day is consolidated."""
+
+_HOUR = timedelta(hours=1)
+
+
+@dataclass
+class Played:
+    """A month that was played, and what is there of it: rows of memory, and what became of what must survive."""
+
+    facts: list[Fact] = field(default_factory=list)
+    decided: list[Decided] = field(default_factory=list)
+    survived: list[Survival] = field(default_factory=list)
+    episodes: int = 0
+    summaries: int = 0
+
+
+@dataclass
+class Player:
+    """A tenant, its people, and the queue of the work of memory. clerk: who is asked for that work, None where no model
+    is there at all."""
+
+    desk: Desk
+    month: Month
+    clerk: Clerk | None
+    users: dict[str, UUID] = field(default_factory=dict)
+    threads: dict[str, UUID] = field(default_factory=dict)
+    due: list[tuple[datetime, int, JsonObject]] = field(default_factory=list)
+    numbers: Iterator[int] = field(default_factory=count)
+
+    def play(self) -> Played:
+        """The whole month, and what there is in the end."""
+        for visit in self.month.visits:
+            session = self._session(visit)
+            for turn in visit.turns:
+                self._work_until(turn.at)
+                self._turn(visit, session, turn)
+        self._work_until(self.month.turns[-1].at + _AFTERWARDS)
+        return self._found()
+
+    def _turn(self, visit: Visit, session: UUID, turn: Turn) -> None:
+        desk = self.desk
+        desk.clock.now = turn.at
+        self._write(visit.who, visit.channel, session, turn.user)
+        desk.model.script = [*([calls(_TOOL)] if turn.tool else []), says(turn.agent)]
+        desk.builtins[_TOOL] = lambda _: {"ok": True, "text": turn.tool}
+        desk.run()
+        self._collect()
+        self._embed()
+
+    def _session(self, visit: Visit) -> UUID:
+        if visit.channel == "whatsapp":
+            return self.threads[visit.who]
+        self.desk.clock.now = visit.at - timedelta(seconds=1)
+        with self.desk.database.transaction(self.desk.tenant_id) as tx:
+            binding = bindings.by_slug(tx, _BINDING)
+            assert binding is not None
+            principal = people.principal_of(tx, self.users[visit.who], binding.id)
+            opened = people.open_session(
+                principal, tx, binding_id=binding.id, visibility="shared" if visit.shared else "private",
+                now=self.desk.clock(), new_id=uuid7,
+            )  # fmt: skip
+        return opened.id
+
+    def _write(self, who: str, channel: str, session: UUID, text: str) -> None:
+        if channel == "whatsapp":
+            sender = _phone(self.month, who)
+            self.desk.write(text, f"m{next(self.numbers)}", sender=sender, metadata={})
+            return
+        user = Principal(self.desk.tenant_id, "user", self.users[who])
+        self.desk.write_web(user, session, text)
+
+    def _collect(self) -> None:
+        """What was sent to the memory queue comes when its time has come."""
+        for body, seconds in self.desk.memory.sent:
+            at = self.desk.clock.now + timedelta(seconds=seconds)
+            heapq.heappush(self.due, (at, next(self.numbers), body))
+        self.desk.memory.sent.clear()
+
+    def _work_until(self, until: datetime) -> None:
+        """All the work of memory whose message comes by then, and once an hour what a sweep finds."""
+        while True:
+            swept = self.desk.clock.now + _HOUR
+            come = self.due[0][0] if self.due else until
+            if min(come, swept) >= until:
+                break
+            self.desk.clock.now = max(self.desk.clock.now, min(come, swept))
+            if come <= swept:
+                self._do(Order.from_json(heapq.heappop(self.due)[2]))
+            else:
+                self._sweep()
+
+    def _sweep(self) -> None:
+        rows = self.desk.rows(
+            "SELECT kind, id FROM work_due WHERE kind IN ('memory', 'summary', 'consolidation')"
+            f" AND tenant_id = '{self.desk.tenant_id}' AND due_at <= '{self.desk.clock.now.isoformat()}'"
+        )
+        for kind, one in rows:
+            self._do(Order.from_json({"tenant_id": str(self.desk.tenant_id), "kind": str(kind), "id": str(one)}))
+
+    def _do(self, order: Order) -> None:
+        services = self._services()
+        if order.kind == "summary":
+            writer.run(services, order.tenant_id, order.id, _in_time)
+        elif order.kind == "consolidation":
+            consolidator.run(services, order, _in_time)
+        else:
+            extractor.run(services, order, _in_time)
+        self._collect()
+        self._embed()
+
+    def _services(self) -> Services:
+        models: dict[str, Model] = {"anthropic": self.clerk} if self.clerk else {}
+        return Services(
+            self.desk.database, lambda: models, _PLENTY, self.desk.memory, self.desk.embedding, self.desk.clock, uuid7,
+            lambda _: None, lambda low, _: low,
+        )  # fmt: skip
+
+    def _embed(self) -> None:
+        """Rows and messages have their vectors before anything else happens."""
+        spaces = Spaces([Offer(self.desk.embedder)])
+        services = indexing.Services(
+            self.desk.database, spaces, self.desk.embedding, backfill.backfill, _PLENTY, self.desk.clock, uuid7
+        )
+        indexing.run(services, self.desk.tenant_id, _in_time)
+
+    def _found(self) -> Played:
+        names = {user: who for who, user in self.users.items()}
+        ((episodes, summaries),) = self.desk.rows(
+            "SELECT (SELECT count(*) FROM episodes), (SELECT count(*) FROM summaries)"
+        )
+        facts = [_fact(row, names) for row in self.desk.rows(_FACTS)]
+        decided = [_decided(row, names) for row in self.desk.rows(_DECIDED)]
+        said = [(visit, turn) for visit in self.month.visits for turn in visit.turns]
+        survived = [self._survival(visit, turn, one) for visit, turn in said for one in turn.keeps]
+        return Played(facts, decided, survived, int(str(episodes)), int(str(summaries)))
+
+    def _survival(self, visit: Visit, turn: Turn, kept: Kept) -> Survival:
+        """Look into the next prompt of the conversation, with nothing asked and with a question for it."""
+        session = self.threads[visit.who]
+        text = turn.user.replace("'", "''")
+        ((compactions,),) = self.desk.rows(
+            f"SELECT count(*) FROM summaries s WHERE s.session_id = '{session}' AND s.until_turn >= ("
+            f"SELECT min(t.number) FROM messages m JOIN turns t ON t.id = m.turn_id"
+            f" WHERE m.session_id = '{session}' AND m.body = '{text}')"
+        )
+        return Survival(
+            visit.who, kept.kind, kept.value, kept.ask, int(str(compactions)),
+            holds(self._prompt(visit, session, _NOTHING_MORE), kept.value),
+            holds(self._prompt(visit, session, kept.ask), kept.value),
+        )  # fmt: skip
+
+    def _prompt(self, visit: Visit, session: UUID, text: str) -> str:
+        """The words of the prompt that this message would make; the conversation is as before."""
+        self.desk.clock.now += timedelta(minutes=1)
+        one = Round(self.desk, session, lambda: self._write(visit.who, "whatsapp", session, text))
+        said = one.run().text
+        one.take_back()
+        return said
+
+
+def opened(database: Database, month: Month, embedder: Embedder, clerk: Clerk | None) -> Player:
+    """A new tenant with the example pack and the people of the month, a day before it begins."""
+    begins = month.begins.astimezone(UTC) - timedelta(days=1)
+    tenant_id = uuid7(begins)
+    pack = validate(folder.read(Path("packs/construction")))
+    apply(roles.operator(tenant_id), database, embedder, pack, begins, uuid7)
+    desk = Desk(tenant_id, database, Clock(begins), embedder=embedder)
+    desk.add_tool(_TOOL, lambda _: {"ok": True}, writes=False, idempotent=True)
+    player = Player(desk, month, clerk)
+    with database.transaction(tenant_id) as tx:
+        binding = bindings.by_slug(tx, _BINDING)
+        assert binding is not None
+        for who in month.people:
+            contact = people.contact(
+                tx, channel="whatsapp", address=_phone(month, who), display_name=None, binding_id=binding.id,
+                now=begins, new_id=uuid7,
+            )  # fmt: skip
+            player.users[who], player.threads[who] = contact.user_id, contact.session_id
+    return player
+
+
+def _in_time() -> float:
+    return 600.0
+
+
+def _phone(month: Month, who: str) -> str:
+    return f"+9198000{month.people.index(who):05d}"
+
+
+_FACTS = """
+SELECT f.id, f.user_id, f.key, f.value, f.origin, f.valid_from, f.valid_until, f.ended, f.superseded_by,
+       (SELECT array_agg(t.frozen_at ORDER BY t.frozen_at) FROM recalls r JOIN turns t ON t.id = r.turn_id
+         WHERE r.fact_id = f.id)
+  FROM facts f WHERE f.user_id IS NOT NULL ORDER BY f.created_at, f.id
+"""
+_DECIDED = """
+SELECT d.user_id, coalesce((SELECT m.body FROM messages m WHERE m.id = ANY(d.messages) ORDER BY m.id DESC LIMIT 1), ''),
+       d.key, d.decision
+  FROM fact_decisions d ORDER BY d.at, d.id
+"""
+
+
+def _fact(row: tuple[object, ...], names: dict[UUID, str]) -> Fact:
+    key, user, *words, since, until, ended, after, served = row
+    assert isinstance(user, UUID)
+    assert isinstance(since, datetime)
+    return Fact(
+        str(key), names[user], *map(str, words), since, until if isinstance(until, datetime) else None,
+        str(ended or ""), str(after or ""), tuple(served) if isinstance(served, list) else (),
+    )  # fmt: skip
+
+
+def _decided(row: tuple[object, ...], names: dict[UUID, str]) -> Decided:
+    user, text, key, decision = row
+    return Decided(names[user] if isinstance(user, UUID) else "", str(text), str(key), str(decision))

@@ -1,0 +1,126 @@
+"""One turn up to its first call to a model, on the real database, and taken back: what benchmarks measure of turns, and
+look into their prompts by."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from uuid import UUID
+
+from parlour.context.assemble import Assembled
+from parlour.infra.ids import uuid7
+from parlour.infra.queries import Query
+from parlour.knowledge.records.linked import LinkCache
+from parlour.models.request import blocks_of
+from parlour.principal import system
+from parlour.turns import store
+from parlour.turns.events import Feed
+from parlour.turns.load import load
+from parlour.turns.prompts.store import Asking
+from parlour.turns.recalling import add_recalled
+from parlour.turns.running import Running, Services
+from parlour.turns.timing import Stages
+from tests.desk import Desk
+
+_MODEL = "anthropic/claude-sonnet-5-5"
+_LEASE_SECONDS = 60.0
+
+
+@dataclass
+class Ran:
+    """What a round took, without what it waited for its embedder, and the prompt that it came to."""
+
+    seconds: float
+    statements: int
+    assembled: Assembled
+
+    @property
+    def text(self) -> str:
+        """All words of the prompt."""
+        prompt = self.assembled.prompt
+        blocks = [*prompt.system, *(block for message in prompt.messages for block in blocks_of(message))]
+        return "\n".join(str(block.get("text", block.get("content", ""))) for block in blocks)
+
+
+@dataclass
+class Round:
+    """One turn, from its material to its record.
+
+    write    puts the user's words into the session, at the desk's time.
+    recalls  whether older messages and episodes are looked for.
+    waited   seconds that the embedder has been waited for so far.
+    """
+
+    desk: Desk
+    session_id: UUID
+    write: Callable[[], object]
+    recalls: bool = True
+    links: LinkCache = field(default_factory=LinkCache)
+    waited: Callable[[], float] = lambda: 0.0
+
+    def __post_init__(self) -> None:
+        self.write()
+        self._standing = self._rows_of("SELECT standing, briefing FROM session_prompts")
+        self.running = self._begun(replace(self.desk.services(), links=self.links))
+        ((self._blobs,),) = self.desk.rows("SELECT COALESCE(sum(pg_column_size(b.*)), 0) FROM ledger_blobs b")
+
+    def run(self) -> Ran:
+        """The turn, and what it took."""
+        running, services = self.running, self.running.services
+        waited, counted = self.waited(), self.desk.database.statements.count
+        begun = time.perf_counter()
+        loaded = services.database.run(
+            running.feed.principal,
+            lambda tx: load(
+                tx, running.lease, running.turn, running.inputs, services.links, services.models, services.clock()
+            ),
+        )
+        if self.recalls:
+            add_recalled(running, loaded)
+        assembled = loaded.prompting.next(1, (), _MODEL)
+        provider, model = _MODEL.split("/")
+        asking = Asking(running.lease.id, running.turn.id, provider, model, services.clock())
+        keep = loaded.prompting.keep(asking, 1, assembled)
+        services.database.run(running.feed.principal, keep)
+        seconds = time.perf_counter() - begun - (self.waited() - waited)
+        return Ran(seconds, self.desk.database.statements.count - counted, assembled)
+
+    def kept(self) -> int:
+        """Bytes of the record."""
+        ((row, blobs),) = self.desk.rows(
+            "SELECT (SELECT sum(pg_column_size(l.*)) FROM ledgers l"
+            f" WHERE turn_id = '{self.running.turn.id}'), sum(pg_column_size(b.*)) FROM ledger_blobs b"
+        )
+        return int(str(row)) + int(str(blobs)) - int(str(self._blobs))
+
+    def take_back(self) -> None:
+        """The conversation as it was before."""
+        turn = self.running.turn.id
+        self.desk.rows(f"DELETE FROM messages WHERE turn_id = '{turn}' RETURNING id")
+        self.desk.rows(f"DELETE FROM turns WHERE id = '{turn}' RETURNING id")
+        self.desk.rows(f"DELETE FROM sources WHERE session_id = '{self.session_id}' RETURNING row_id")
+        self.desk.rows(f"UPDATE sessions SET lease_until = NULL WHERE id = '{self.session_id}' RETURNING id")
+        with self.desk.database.transaction(self.desk.tenant_id) as tx:
+            for standing, briefing in self._standing:
+                tx.run(_RESTORE, session_id=self.session_id, standing=standing, briefing=briefing)
+
+    def _begun(self, services: Services) -> Running:
+        now = services.clock()
+        holder, turn_id = uuid7(now), uuid7(now)
+        with services.database.transaction(self.desk.tenant_id) as tx:
+            lease = store.take_lease(tx, self.session_id, holder, now, now + timedelta(seconds=_LEASE_SECONDS))
+            assert lease is not None
+            turn = store.begin_turn(tx, lease, turn_id, now)
+            assert turn is not None
+            inputs = tuple(store.inputs(tx, turn.id))
+        feed = Feed(system(self.desk.tenant_id), services.database, lease, turn.id, services.clock)
+        return Running(services, lease, turn, inputs, feed, Stages(services.clock), lambda: _LEASE_SECONDS)
+
+    def _rows_of(self, statement: str) -> list[tuple[object, ...]]:
+        return self.desk.rows(f"{statement} WHERE session_id = '{self.session_id}'")
+
+
+_RESTORE = Query(
+    "bench.restore", "What a conversation's next prompt stands on, as it was.",
+    "UPDATE session_prompts SET standing = %(standing)s, briefing = %(briefing)s WHERE session_id = %(session_id)s",
+)  # fmt: skip

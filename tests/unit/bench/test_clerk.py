@@ -1,0 +1,94 @@
+"""The hand-written answers of a played month: right ones and wrong ones, to the very prompts that the product makes."""
+
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from uuid import uuid4
+
+import pytest
+
+from bench.clerk import Clerk
+from bench.memory import MONTH
+from bench.months import Month, Turn, read
+from parlour.memory.extracting import asking, prompt
+from parlour.memory.extracting.answers import Unusable
+from parlour.memory.extracting.answers import read as read_facts
+from parlour.memory.extracting.reading import Line, Stretch, transcript
+from parlour.memory.summary import answer
+from parlour.memory.summary.stretch import Spoken
+from parlour.memory.summary.stretch import Turn as Said
+from parlour.models.request import Completed, ModelRequest
+
+MONTHS = read(MONTH)
+
+
+@pytest.fixture
+def month() -> Month:
+    return MONTHS
+
+
+def stretch(turns: Sequence[Turn]) -> Stretch:
+    lines = [
+        Line(number, uuid4(), direction, body, turn.at)
+        for number, turn in enumerate(turns, 1)
+        for direction, body in (("inbound", turn.user), ("outbound", turn.agent))
+    ]
+    return Stretch(tuple(lines), len(turns), is_full=False)
+
+
+def facts_of(clerk: Clerk, turns: Sequence[Turn], tries: int = 1) -> str:
+    asked = prompt.question(transcript(stretch(turns), "Asha"), [])
+    messages = ({"role": "user", "content": [{"type": "text", "text": asked}]},) * tries
+    return said(clerk, asking.instructions("Asha"), messages)
+
+
+def said(clerk: Clerk, system: str, messages: Sequence[dict[str, object]]) -> str:
+    request = ModelRequest("m", 1_000, (), ({"type": "text", "text": system},), tuple(messages))  # type: ignore[arg-type]
+    (part,) = clerk.stream(request, seconds_left=9.0)
+    assert isinstance(part, Completed)
+    return str(part.blocks[0]["text"])
+
+
+def test_it_answers_every_message_with_what_the_script_says_of_it(month: Month) -> None:
+    clerk = Clerk(month)
+    for visit in month.visits:
+        clerk.extractions = 0  # no broken answer
+        given = read_facts(facts_of(clerk, visit.turns))
+        wanted = [one for turn in visit.turns for one in (*turn.model, *turn.wrong)]
+        assert [(one.key, one.value) for one in given.facts] == [
+            (one.key, one.value) for one in wanted if one.value is not None
+        ]
+        assert given.malformed == sum(one.value is None for one in wanted)
+        numbers = {line.body: number for number, line in stretch(visit.turns).labelled().items()}
+        named = [
+            numbers[turn.user] for turn in visit.turns for one in (*turn.model, *turn.wrong) if one.value is not None
+        ]
+        assert [one.lines for one in given.facts] == [(number,) for number in named]
+
+
+def test_a_seventh_answer_is_no_json_until_it_is_asked_for_again(month: Month) -> None:
+    clerk = Clerk(month, extractions=6)
+    turns = month.visits[0].turns
+    with pytest.raises(Unusable):
+        read_facts(facts_of(clerk, turns))
+    assert read_facts(facts_of(clerk, turns, tries=3)).facts
+
+
+def test_a_third_of_its_summaries_forgets_and_a_third_makes_figures_up(month: Month) -> None:
+    clerk, before, made_up, lost = Clerk(month), "The sky was green over Ghent.", 0, 0
+    for number in range(9):
+        at = datetime(2026, 3, 2, tzinfo=UTC) + timedelta(minutes=number)
+        spoken = (Spoken(uuid4(), f"Point {number} is settled.", False, at),)
+        asked = answer.ask(before, {}, [Said(uuid4(), number + 1, spoken, said=1)])
+        text = said(clerk, asked.system, ({"role": "user", "content": [{"type": "text", "text": asked.words}]},))
+        written = answer.check(text, asked)
+        assert f"Point {number} is settled" in written.text
+        assert written.kept == (spoken[0].id,)
+        made_up += written.made_up
+        lost += "Ghent" not in written.text
+    assert made_up == 3
+    assert lost == 2  # the first has nothing to lose
+
+
+def test_it_is_a_model_whose_answers_are_json(month: Month) -> None:
+    assert json.loads(facts_of(Clerk(month), month.visits[0].turns))["episodes"]
