@@ -299,7 +299,8 @@ WITH person AS (
 )
 INSERT INTO facts (tenant_id, id, scope, user_id, binding_id, key, value, confidence, origin, valid_from, sure_at,
                    created_at)
-SELECT tenant_id, id, 'user', id, %(id)s, 'family.pets', 'an axolotl', 0.9, 'said', %(now)s, %(now)s, %(now)s FROM person
+SELECT tenant_id, id, 'user', id, %(id)s, 'family.pets', 'an axolotl', 0.9, 'said', %(now)s, %(now)s, %(now)s
+  FROM person
 """
 _GIVEN_OUT = """
 INSERT INTO sources (tenant_id, session_id, number, row_id, title, locator)

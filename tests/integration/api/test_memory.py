@@ -1,0 +1,193 @@
+"""What is remembered, over the API: read by those it is about and by viewers, put right, forgotten."""
+
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+from fastapi.testclient import TestClient
+
+from parlour.infra.ids import uuid7
+from parlour.infra.postgres import Database
+from parlour.infra.queries import Query
+from tests.integration.api.conftest import Time, key, operator
+from tests.integration.api.test_threads import DESK, Someone
+
+_FACT = """
+INSERT INTO facts (tenant_id, id, scope, user_id, binding_id, key, value, confidence, origin, valid_from, valid_until,
+                   ended, sure_at, created_at, session_id, messages)
+SELECT s.tenant_id, %(id)s, 'user', s.user_id, s.binding_id, %(key)s, %(value)s, 0.9, 'said', %(at)s,
+       %(until)s::timestamptz,
+       CASE WHEN %(until)s::timestamptz IS NOT NULL THEN 'contradicted' END, %(at)s, %(at)s, s.id,
+       ARRAY(SELECT m.id FROM messages m WHERE m.session_id = s.id)
+  FROM sessions s WHERE s.id = %(session)s
+"""
+_EPISODE = """
+INSERT INTO episodes (tenant_id, id, user_id, binding_id, session_id, text, from_at, until_at, created_at)
+SELECT tenant_id, %(id)s, user_id, binding_id, id, 'They asked for the crane.', %(at)s, %(at)s, %(at)s
+  FROM sessions WHERE id = %(session)s
+"""
+_CLEAR = "UPDATE users SET clearance = %(level)s WHERE id = (SELECT user_id FROM sessions WHERE id = %(session)s)"
+
+
+@pytest.fixture
+def someone(client: TestClient, acme: str) -> Someone:
+    return Someone(client, client.post("/v1/sessions", json=DESK).json()["visitor_token"])
+
+
+@pytest.fixture
+def session(someone: Someone) -> str:
+    """The visitor's conversation, in which they said where they live."""
+    (one,) = someone.list()
+    someone.say(one["id"], "I live in Pune.")
+    found: str = one["id"]
+    return found
+
+
+class Memory:
+    """Puts facts there as their writers do."""
+
+    def __init__(self, database: Database, clock: Time) -> None:
+        self.database, self.clock = database, clock
+        with database.transaction(None) as tx:
+            query = Query("test.t", "-", "SELECT tenant_id FROM routes WHERE key = 'tenant:acme'")
+            self.tenant_id: UUID = tx.value(query)
+
+    def fact(self, session: str, name: str, value: str, *, ended: bool = False) -> str:
+        made, now = uuid7(self.clock()), self.clock()
+        at = now - timedelta(days=1) if ended else now
+        self._run(_FACT, id=made, session=UUID(session), key=name, value=value, at=at, until=now if ended else None)
+        return str(made)
+
+    def episode(self, session: str) -> None:
+        self._run(_EPISODE, id=uuid7(self.clock()), session=UUID(session), at=self.clock())
+
+    def clear(self, session: str, level: int) -> None:
+        self._run(_CLEAR, session=UUID(session), level=level)
+
+    def _run(self, sql: str, **values: Any) -> None:
+        with self.database.transaction(self.tenant_id) as tx:
+            assert tx.run(Query("test.memory", "-", sql), **values) == 1
+
+
+@pytest.fixture
+def memory(database: Database, clock: Time, acme: str) -> Memory:
+    return Memory(database, clock)
+
+
+def own(someone: Someone) -> Any:
+    answer = someone.client.get("/v1/memory", headers=someone.headers)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def test_a_visitor_reads_what_is_remembered_and_from_which_words(
+    someone: Someone, session: str, memory: Memory
+) -> None:
+    memory.fact(session, "city", "Mumbai", ended=True)
+    made = memory.fact(session, "city", "Pune")
+    memory.episode(session)
+    told = own(someone)
+    (fact,) = told["facts"]
+    assert (fact["id"], fact["key"], fact["value"], fact["origin"], fact["agent"]) == (
+        made, "city", "Pune", "said", "Site desk",
+    )  # fmt: skip
+    assert [(one["text"], one["session_id"], one["channel"]) for one in fact["said"]] == [
+        ("I live in Pune.", session, "web")
+    ]
+    assert [(one["value"], one["ended"]) for one in fact["earlier"]] == [("Mumbai", "contradicted")]
+    assert [one["text"] for one in told["episodes"]] == ["They asked for the crane."]
+    assert told["user"] is None
+
+
+def test_a_fact_is_put_right_and_what_it_said_is_kept_as_what_was(
+    someone: Someone, session: str, memory: Memory, client: TestClient
+) -> None:
+    made = memory.fact(session, "city", "Pune")
+    path = f"/v1/memory/facts/{made}"
+    assert client.patch(path, json={"value": "Pune"}, headers=someone.headers).json() == {"id": made}
+    changed = client.patch(path, json={"value": " Goa \n west"}, headers=someone.headers).json()["id"]
+    (fact,) = own(someone)["facts"]
+    assert (fact["id"], fact["value"], fact["origin"], fact["by_person"], fact["confidence"]) == (
+        changed, "Goa west", "edited", "user", 1,
+    )  # fmt: skip
+    assert [(one["value"], one["ended"]) for one in fact["earlier"]] == [("Pune", "edited")]
+    assert client.patch(path, json={"value": "Delhi"}, headers=someone.headers).status_code == 404
+
+
+@pytest.mark.parametrize("value", ["", "  ", "x" * 301, "my password is swordfish", "4111 1111 1111 1111"])
+def test_what_nobody_could_read_or_is_never_kept_is_no_value(
+    someone: Someone, session: str, memory: Memory, client: TestClient, value: str
+) -> None:
+    made = memory.fact(session, "city", "Pune")
+    answer = client.patch(f"/v1/memory/facts/{made}", json={"value": value}, headers=someone.headers)
+    assert answer.status_code == 422, answer.text
+    assert own(someone)["facts"][0]["value"] == "Pune"
+
+
+def test_a_fact_is_forgotten_with_what_was_known_before_it(
+    someone: Someone, session: str, memory: Memory, client: TestClient, database: Database
+) -> None:
+    memory.fact(session, "city", "Mumbai", ended=True)
+    made = memory.fact(session, "city", "Pune")
+    kept = memory.fact(session, "plan", "Basic")
+    answer = client.delete(f"/v1/memory/facts/{made}", headers=someone.headers)
+    assert answer.status_code == 200, answer.text
+    assert len(answer.json()["forgotten"]) == 2
+    with database.transaction(memory.tenant_id) as tx:
+        assert tx.value(Query("test.left", "-", "SELECT string_agg(id::text, ',') FROM facts")) == kept
+    assert client.delete(f"/v1/memory/facts/{made}", headers=someone.headers).status_code == 404
+
+
+def test_nobody_reads_or_changes_the_memory_of_somebody_else(
+    client: TestClient, someone: Someone, session: str, memory: Memory, brick: str
+) -> None:
+    made = memory.fact(session, "city", "Pune")
+    stranger = Someone(client, client.post("/v1/sessions", json=DESK).json()["visitor_token"])
+    neighbour = client.post("/v1/sessions", json={**DESK, "tenant": "brick"}).json()["visitor_token"]
+    for other in (stranger.headers, {"Authorization": f"Bearer {neighbour}"}):
+        assert client.get("/v1/memory", headers=other).json()["facts"] == []
+        assert client.patch(f"/v1/memory/facts/{made}", json={"value": "Goa"}, headers=other).status_code == 404
+        assert client.delete(f"/v1/memory/facts/{made}", headers=other).status_code == 404
+    one_session = {"Authorization": f"Bearer {someone.open()['token']}"}
+    assert client.get("/v1/memory", headers=one_session).status_code == 403
+    assert client.get("/v1/users", headers=someone.headers).status_code == 403
+    assert [one["value"] for one in own(someone)["facts"]] == ["Pune"]
+
+
+def test_viewers_see_everybodys_as_far_as_they_are_cleared(
+    client: TestClient, someone: Someone, session: str, memory: Memory, acme: str
+) -> None:
+    memory.fact(session, "city", "Pune")
+    viewer = key(client, acme, "viewer")
+    (user,) = client.get("/v1/users", headers=viewer).json()["users"]
+    assert (user["facts"], user["episodes"], user["sessions"], user["channels"]) == (1, 0, 1, ["web"])
+    path = f"/v1/users/{user['id']}/memory"
+    assert client.get(path, headers=viewer).json()["facts"][0]["value"] == "Pune"
+    assert client.get(path, headers=key(client, acme, "editor")).status_code == 403
+    memory.clear(session, 3)
+    assert client.get("/v1/users", headers=viewer).json()["users"] == []
+    assert client.get(path, headers=viewer).status_code == 404
+    assert client.get(path, headers=operator(acme)).json()["facts"][0]["value"] == "Pune"
+    for text, found in (("nobody", 0), ("", 1)):
+        listed = client.get("/v1/users", params={"text": text}, headers=operator(acme)).json()["users"]
+        assert len(listed) == found
+
+
+def test_editors_put_right_and_administrators_forget_what_they_may_see(
+    client: TestClient, someone: Someone, session: str, memory: Memory, acme: str
+) -> None:
+    made = memory.fact(session, "city", "Pune")
+    path = f"/v1/memory/facts/{made}"
+    assert client.patch(path, json={"value": "Goa"}, headers=key(client, acme, "viewer")).status_code == 403
+    editor = key(client, acme, "editor")
+    memory.clear(session, 3)
+    assert client.patch(path, json={"value": "Goa"}, headers=editor).status_code == 404
+    memory.clear(session, 1)
+    changed = client.patch(path, json={"value": "Goa"}, headers=editor).json()["id"]
+    assert own(someone)["facts"][0]["by_person"] == "key"
+    acts = client.get("/v1/audit", headers=operator(acme)).json()["entries"]
+    assert [act["target"] for act in acts if act["action"] == "fact.edited"] == [f"fact:{made}"]
+    assert client.delete(f"/v1/memory/facts/{changed}", headers=editor).status_code == 403
+    assert client.delete(f"/v1/memory/facts/{changed}", headers=operator(acme)).status_code == 200
+    assert own(someone)["facts"] == []
