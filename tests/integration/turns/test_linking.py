@@ -341,7 +341,7 @@ def over(desk: Desk, link_id: UUID) -> None:
     """The sweep looks at what is due."""
     net = sweep.Net(
         desk.database, {"web": desk.turns, "whatsapp": desk.turns}, desk.outbox, desk.tools, desk.ingest,
-        desk.embedding, Delayed(), desk.clock,
+        desk.embedding, Delayed(), Delayed(), desk.clock,
     )  # fmt: skip
     sweep.wake_up(net, Due(desk.tenant_id, "phone_link", link_id, datetime(2026, 1, 1, tzinfo=UTC)).to_json())
 
