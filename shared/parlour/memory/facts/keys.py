@@ -173,7 +173,7 @@ def preference(value: str) -> str | None:
         if word in _KEY_BY_WORD:
             return _KEY_BY_WORD[word]
     topics = [_TOPIC_OF[word] for word in words(value) if word in _TOPIC_OF]
-    return key_of(f"preference.{topics[0] if topics else told[-1]}") if told else None
+    return key_of(f"preference.{topics[-1] if topics else told[-1]}") if told else None
 
 
 def standing(value: str) -> str | None:

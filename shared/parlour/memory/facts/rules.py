@@ -12,7 +12,7 @@ from uuid import UUID
 
 from parlour.memory.facts import keys, values
 from parlour.memory.facts.fact import FLOOR, Candidate, Decision, Known
-from parlour.memory.facts.wording import says, telling
+from parlour.memory.facts.wording import holds, says, telling, words
 
 _OWN_WORDS = ("said", "edited")
 _SURE = 0.99
@@ -71,17 +71,21 @@ def _taken_back(candidate: Candidate, live: Sequence[Known]) -> list[Known]:
     return _best(candidate.value, live)
 
 
-def _is_about(words: str, one: Known) -> bool:
-    """Whether the words that take something back are no others than the fact's."""
-    return not words or says(one.value, words) or says(words, one.value)
+def _is_about(told: str, one: Known) -> bool:
+    """Whether the words that take something back are the fact's, or what its key is called, and no others: who sold a
+    car in Pune has not moved."""
+    there, names = frozenset(words(one.value)), keys.known_names(one.key)
+    wanted = telling(told) if told else []
+    own = [word for word in wanted if holds(there, word)]
+    return not wanted or (bool(own) and all(word in own or word in names for word in wanted))
 
 
-def _best(words: str, live: Sequence[Known]) -> list[Known]:
+def _best(told: str, live: Sequence[Known]) -> list[Known]:
     """The facts that the words name: by their value, else by what their key is called."""
-    by_value = [one for one in live if says(words, one.value) or says(one.value, words)]
+    by_value = [one for one in live if _is_about(told, one)]
     if by_value:
         return by_value
-    wanted = frozenset(telling(words))
+    wanted = frozenset(telling(told))
     named = [one for one in live if wanted and wanted <= keys.known_names(one.key)]
     return named if len({one.key for one in named}) == 1 else [one for one in named if _is_named(one, wanted)]
 

@@ -1,0 +1,164 @@
+"""What becomes of a candidate beside what is known: the same, fuller, another, none any more, or nothing at all."""
+
+from hypothesis import given
+from hypothesis import strategies as some
+
+from parlour.memory.facts.fact import FLOOR, Candidate
+from parlour.memory.facts.rules import decide, resolve, surer
+from tests.unit.memory.facts.stating import Memory, at, candidate, known, message
+
+CITIES = ("Pune", "Goa", "Chennai", "Delhi")
+PLACES = some.sampled_from(CITIES)
+MINUTES = some.lists(some.integers(0, 40), min_size=1, max_size=12, unique=True)
+
+
+def test_a_first_value_is_new_and_one_below_the_floor_is_nothing() -> None:
+    assert decide(candidate("Pune"), None).decision == "new"
+    assert decide(candidate("Pune", confidence=FLOOR), None).decision == "new"
+    assert decide(candidate("Pune", confidence=FLOOR - 0.01), None).decision == "below_floor"
+
+
+def test_the_same_value_in_other_letters_makes_it_surer() -> None:
+    verdict = decide(candidate("PUNE.", 5), known("Pune", confidence=0.7))
+    assert (verdict.decision, verdict.value) == ("same", "Pune")
+    assert 0.7 < verdict.confidence < 1
+
+
+def test_the_same_message_read_twice_makes_nothing_surer() -> None:
+    assert decide(candidate("Pune", 0), known("Pune", 0)).decision == "duplicate"
+
+
+def test_a_fuller_value_refines_and_a_shorter_one_is_the_same_of_what_has_degrees() -> None:
+    assert decide(candidate("Pune, Maharashtra", 5), known("Pune")).decision == "refines"
+    assert decide(candidate("Pune", 5), known("Pune, Maharashtra")).decision == "same"
+    assert decide(candidate("Gold", 5, key="plan"), known("Gold Plus", key="plan")).decision == "contradicts"
+
+
+def test_what_the_user_says_later_takes_the_place_of_what_was_surer() -> None:
+    assert decide(candidate("Goa", 5, confidence=0.7), known("Pune", confidence=0.95)).decision == "contradicts"
+
+
+def test_what_a_model_reads_later_does_so_only_if_it_is_as_sure_or_the_user_said_that_it_changed() -> None:
+    there = known("Pune", confidence=0.9)
+    for confidence, changes, decision in (
+        (0.8, False, "weaker"),
+        (0.9, False, "contradicts"),
+        (0.7, True, "contradicts"),
+    ):
+        read = candidate("Goa", 5, confidence=confidence, origin="extracted", changes=changes)
+        assert decide(read, there).decision == decision
+
+
+def test_what_a_person_has_put_right_is_changed_by_what_the_user_says_and_by_no_model() -> None:
+    there = known("Pune", confidence=1.0, origin="edited")
+    assert decide(candidate("Goa", 5, origin="extracted", confidence=0.9, changes=True), there).decision == "weaker"
+    assert decide(candidate("Goa", 5), there).decision == "contradicts"
+
+
+def test_what_was_said_before_changes_nothing() -> None:
+    assert decide(candidate("Goa", 3), known("Pune", 5)).decision == "older"
+    assert decide(candidate("Goa", 3, ends=True), known("Goa", 5)).decision == "older"
+
+
+def test_what_was_taken_back_does_not_come_back_of_what_was_said_before() -> None:
+    memory = Memory()
+    memory.take(candidate("Pune", 1))
+    memory.take(candidate("Pune", 5, ends=True))
+    assert [one.decision for one in memory.take(candidate("Pune", 3, origin="extracted"))] == ["older"]
+    assert memory.live == []
+    memory.take(candidate("Pune", 8))
+    assert memory.value() == "Pune"
+
+
+def test_one_who_also_has_another_has_both() -> None:
+    verdict = decide(candidate("shellfish", 5, key="allergy", adds=True), known("peanuts", key="allergy"))
+    assert (verdict.decision, verdict.value) == ("refines", "peanuts, shellfish")
+    assert decide(candidate("Goa", 5, adds=True), known("Pune")).decision == "contradicts"
+
+
+def test_liking_is_not_disliking() -> None:
+    there = known("likes tea", key="preference.tea")
+    assert decide(candidate("dislikes tea", 5, key="preference.tea"), there).decision == "contradicts"
+
+
+def test_what_takes_the_place_of_something_stands_under_its_key() -> None:
+    (found,) = resolve(
+        Candidate("", "Premium", 0.9, "said", at(5), (message(5),), instead_of="Basic"), [known("Basic", key="plan")]
+    )
+    assert found.key == "plan"
+    assert resolve(Candidate("", "Premium", 0.9, "said", at(5), instead_of="Basic"), [known("Pune")]) == []
+
+
+def test_only_what_the_words_name_is_taken_back() -> None:
+    live = [known("Pune"), known("Acme", 1, key="company"), known("ravi@example.com", 2, key="email")]
+
+    def ended(words: str, key: str = "") -> list[str]:
+        return [one.key for one in resolve(Candidate(key, words, 0.9, "said", at(9), ends=True), live)]
+
+    assert ended("Pune") == ["city"]
+    assert ended("", key="email") == ["email"]
+    assert ended("Delhi") == []
+    assert ended("Delhi", key="city") == []
+    assert ended("my keys") == []
+    assert ended("my car in Pune") == []
+    assert ended("the city of Pune") == ["city"]
+
+
+def test_forget_that_means_what_was_said_last_and_not_long_ago() -> None:
+    live = [known("Pune", 1), known("Acme", 4, key="company")]
+    assert [one.key for one in resolve(Candidate("", "", 0.9, "said", at(6), ends=True), live)] == ["company"]
+    assert resolve(Candidate("", "", 0.9, "said", at(60), ends=True), live) == []
+
+
+def test_everything_means_everything() -> None:
+    live = [known("Pune"), known("Acme", key="company")]
+    whole = resolve(Candidate("", "", 0.9, "said", at(5), ends=True, everything=True), live)
+    assert [one.key for one in whole] == ["city", "company"]
+
+
+@given(some.permutations(range(6)), some.lists(PLACES, min_size=6, max_size=6))
+def test_the_last_that_the_user_said_is_live_in_whatever_order_it_is_read(order: list[int], places: list[str]) -> None:
+    memory = Memory()
+    for minute in order:
+        memory.take(candidate(places[minute], minute))
+    assert memory.value() == places[5]
+    assert len(memory.live) == 1
+
+
+@given(MINUTES, some.data())
+def test_a_key_has_one_live_row_at_most_and_intervals_that_do_not_run_backwards(
+    minutes: list[int], data: some.DataObject
+) -> None:
+    memory = Memory()
+    for minute in minutes:
+        ends, place = data.draw(some.booleans()), data.draw(PLACES)
+        origin = data.draw(some.sampled_from(("said", "extracted")))
+        confidence = data.draw(some.floats(0, 1))
+        memory.take(candidate(place, minute, confidence=confidence, origin=origin, ends=ends))
+        assert len(memory.live) <= 1
+    assert all(row.valid_until is None or row.valid_until >= row.valid_from for row in memory.rows)
+    assert all(FLOOR <= row.confidence <= 1 for row in memory.rows)
+
+
+@given(MINUTES, some.data())
+def test_reading_the_same_messages_again_changes_nothing(minutes: list[int], data: some.DataObject) -> None:
+    read = [candidate(data.draw(PLACES), minute) for minute in sorted(minutes)]
+    memory = Memory()
+    for one in read:
+        memory.take(one)
+    before = list(memory.rows)
+    for one in read:
+        memory.take(one)
+    assert [(row.value, row.valid_until) for row in memory.rows] == [(row.value, row.valid_until) for row in before]
+
+
+@given(some.floats(FLOOR, 0.99), some.floats(FLOOR, 1))
+def test_a_model_that_is_less_sure_never_retires_what_is_known(sure: float, less: float) -> None:
+    there = known("Pune", confidence=sure)
+    verdict = decide(candidate("Goa", 5, confidence=less, origin="extracted"), there)
+    assert (verdict.decision == "contradicts") is (less >= sure)
+
+
+@given(some.floats(FLOOR, 1), some.floats(FLOOR, 1))
+def test_nothing_gets_less_sure_by_being_said_again(sure: float, again: float) -> None:
+    assert sure <= surer(sure, again) <= max(sure, 0.99)
