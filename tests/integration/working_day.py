@@ -53,6 +53,7 @@ from tests.integration.pulses_written import pulses_written
 from tests.integration.records_kept import of_a_kind_left_for_tomorrow, records_kept
 from tests.integration.remembered import remembered
 from tests.integration.sent_along import sent_along
+from tests.integration.summarised import summarised
 from tests.integration.sessions_kept import sessions_kept
 
 ISSUER = Issuer("https://id.example.org", rsa.generate_private_key(public_exponent=65537, key_size=2048))
@@ -127,6 +128,7 @@ def play(desk: Desk) -> None:
     pulses_read(desk)
     talk_about_a_record(desk)
     remembered(desk)
+    summarised(desk)
     prompts_kept(desk)
     sessions_kept(desk)
     numbers_joined(desk)

@@ -1,0 +1,90 @@
+"""A visitor's long conversation with the site desk, and the writer of its summary."""
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+from parlour.infra.ids import uuid7
+from parlour.infra.jsonable import JsonObject, canonical
+from parlour.memory.services import Services
+from parlour.memory.summary import writer
+from parlour.models.request import Model, ModelRequest
+from parlour.turns.prompts.explain import explain
+from tests.desk import Desk, ScriptedModel, says
+
+
+class LongTalk:
+    """The conversation; `summariser` is the model that writes of it."""
+
+    def __init__(self, desk: Desk) -> None:
+        self.desk, self.visitor = desk, desk.visit()
+        self.session = desk.session_of(self.visitor)
+        self.summariser = ScriptedModel()
+
+    def ask(self, text: str, *script: Sequence[JsonObject], pause: float = 30) -> str:
+        """One turn; its first prompt, as text."""
+        self.desk.clock.now += timedelta(seconds=pause)
+        self.desk.write_web(self.visitor, self.session, text)
+        before = len(self.desk.model.requests)
+        self.desk.model.script = [*script] or [says("Very well.")]
+        self.desk.run()
+        return whole(self.desk.model.requests[before])
+
+    def chat(self, turns: int, first: int = 1) -> str:
+        """So many turns about one thing after the other; the last one's prompt."""
+        asked = ""
+        for number in range(first, first + turns):
+            asked = self.ask(f"What of tower {number}?", says(f"Tower {number} stands."))
+        return asked
+
+    def summarise(self, *answers: str | Exception, models: Mapping[str, Model] | None = None) -> None:
+        """The writer's turn at the session, with these answers of its model."""
+        given: Mapping[str, Model] = {"anthropic": self.summariser} if models is None else models
+        self.summariser.script = [one if isinstance(one, Exception) else says(one) for one in answers]
+        writer.run(services(self.desk, given), self.desk.tenant_id, self.session, lambda: 600.0)
+
+    def question(self, place: int = -1) -> str:
+        """What the summariser was asked."""
+        return whole(self.summariser.requests[place])
+
+    def versions(self) -> list[tuple[object, ...]]:
+        return self.desk.rows(
+            f"SELECT version, until_turn, text FROM summaries WHERE session_id = '{self.session}' ORDER BY 1"
+        )
+
+    def lines(self, *, untold: bool = True) -> list[str]:
+        """What is kept word for word and no summary says."""
+        of = f"session_id = '{self.session}' AND untold = {untold}"
+        found = self.desk.rows(f"SELECT DISTINCT text FROM kept_verbatim WHERE {of} ORDER BY 1")
+        return [str(text) for (text,) in found]
+
+    def due(self) -> list[tuple[object, ...]]:
+        return self.desk.rows(f"SELECT due_at FROM work_due WHERE kind = 'summary' AND id = '{self.session}'")
+
+    def explained(self) -> dict[str, Any]:
+        """The newest turn's first prompt, as an operator sees it."""
+        ((turn,),) = self.desk.rows("SELECT id FROM turns ORDER BY frozen_at DESC LIMIT 1")
+        with self.desk.database.transaction(self.desk.admin) as tx:
+            told: Any = explain(self.desk.admin, tx, UUID(str(turn)))["steps"]
+        first: dict[str, Any] = told[0]
+        return first
+
+
+def services(desk: Desk, models: Mapping[str, Model]) -> Services:
+    """What the work of memory runs with."""
+    return Services(
+        desk.database, lambda: models, Decimal(20), desk.memory, desk.embedding, desk.clock, uuid7, lambda _: None,
+        lambda low, _: low,
+    )  # fmt: skip
+
+
+def written(summary: str, **more: object) -> str:
+    """An answer of the summariser's."""
+    return json.dumps({"summary": summary, **more})
+
+
+def whole(request: ModelRequest) -> str:
+    return canonical([list(request.tools), list(request.system), list(request.messages)])
