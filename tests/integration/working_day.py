@@ -53,8 +53,8 @@ from tests.integration.pulses_written import pulses_written
 from tests.integration.records_kept import of_a_kind_left_for_tomorrow, records_kept
 from tests.integration.remembered import remembered
 from tests.integration.sent_along import sent_along
-from tests.integration.summarised import summarised
 from tests.integration.sessions_kept import sessions_kept
+from tests.integration.summarised import summarised
 
 ISSUER = Issuer("https://id.example.org", rsa.generate_private_key(public_exponent=65537, key_size=2048))
 SECRET = "s" * 40
