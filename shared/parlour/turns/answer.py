@@ -93,8 +93,8 @@ def _noting(running: Running, said: Answer, now: datetime) -> Callable[[Transact
     wanted, wake = summarising.wanting(running, said.text, now)
 
     def note(tx: Transaction) -> list[Later]:
-        remembered(tx)
         told = noticed(tx) if noticed else []
+        remembered(tx)  # whoever changes facts takes their user's lock first, and the facts after it
         wanted(tx)
         return [*told, *wake]
 
