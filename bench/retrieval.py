@@ -1,6 +1,6 @@
 """How much of what answers a question is found: any corpus, taken in and searched by the product's own services.
 
-    python -m bench.retrieval --corpus C.jsonl --queries Q.jsonl [--json FILE]
+    python -m bench.retrieval --corpus C.jsonl --queries Q.jsonl [--memory] [--json FILE]
 
 corpus   a line each: {"scope", "id", "kind": "message" | "chunk", "sent_at"?, "speaker"?, "title"?, "text"}; ids are
          unique within a scope, messages without a time stand in the order in which they were said.
@@ -16,6 +16,9 @@ recall_at             percent of a query's relevant ids among its first 5, 10, 2
 recall_within_tokens  the same for as many results as fit 500 ... 4,000 tokens (cl100k, the text as a model reads it).
 p50_ms, p95_ms        of a search for 20 results: embedding the question, and the one statement.
 
+A corpus with messages is then asked as a turn asks its memory when it begins: by messages alone, with anchors, and with
+facts. `memory` says what comes along each time and what each part gains (bench/remembered.py); --memory does no more.
+
 Which halves of the public sets constants were chosen on: bench/corpora.py and docs/decisions/0025-search.md.
 """
 
@@ -29,9 +32,11 @@ from pathlib import Path
 from rich.progress import Progress
 
 from bench import report
-from bench.lines import BadLine, Question, read_corpus, read_questions
-from bench.shelves import Shelf, fill
+from bench.lines import BadLine, Question, Text, read_corpus, read_questions
+from bench.remembered import Memory, as_figures
+from bench.shelves import Shelf, by_scope, fill
 from local import scratch
+from local.database import Cluster
 from local.embeddings import MiniLmEmbedder
 from parlour.context import tokens
 from parlour.infra.postgres import Database
@@ -70,28 +75,63 @@ def main() -> None:
     parser = report.parser(__doc__ or "")
     parser.add_argument("--corpus", type=Path, required=True)
     parser.add_argument("--queries", type=Path, required=True)
+    parser.add_argument("--memory", action="store_true", help="only as a turn remembers what was said")
     chosen = parser.parse_args()
     try:
         corpus = read_corpus(chosen.corpus)
         questions = read_questions(chosen.queries, corpus)
     except BadLine as problem:
         parser.error(str(problem))
+    said, asked = _conversations(corpus, questions)
+    if chosen.memory and not asked:
+        parser.error("no question is asked of a conversation; leave --memory out")
     logging.disable(logging.INFO)
-    embedder = MiniLmEmbedder(threads=2)
+    figures: dict[str, object] = {}
     with scratch.cluster() as cluster, Progress() as progress:
-        database = scratch.opened(cluster)
-        task = progress.add_task("Taking in", total=len(corpus))
-        shelves = fill(database, embedder, corpus, lambda done: progress.update(task, completed=done))
-        with cluster.superuser("scratch") as owner:
-            owner.execute("VACUUM ANALYZE")
-        task = progress.add_task("Searching", total=len(questions))
-        measured = Measured()
-        for question in questions:
-            measure(database, embedder, shelves[question.scope], question, measured)
-            progress.advance(task)
-    figures = measured.figures()
-    _show(figures)
+        taken_in = _taken_in(cluster, said if chosen.memory else corpus, progress)
+        if not chosen.memory:
+            figures = _searched(taken_in, questions, progress)
+        if asked:
+            figures["memory"] = _remembered(taken_in, said, asked)
+    report.show("Retrieval", _rows(figures))
     report.write(chosen.json, figures)
+
+
+@dataclass(frozen=True, slots=True)
+class _TakenIn:
+    """A corpus in the database, and what it was embedded with."""
+
+    database: Database
+    embedder: Embedder
+    shelves: dict[str, Shelf]
+
+
+def _conversations(corpus: list[Text], questions: list[Question]) -> tuple[list[Text], list[Question]]:
+    """The messages, and the questions in whose scope there are any."""
+    said = [one for one in corpus if one.is_message]
+    scopes = {one.scope for one in said}
+    return said, [one for one in questions if one.scope in scopes]
+
+
+def _taken_in(cluster: Cluster, corpus: Sequence[Text], progress: Progress) -> _TakenIn:
+    database, embedder = scratch.opened(cluster), MiniLmEmbedder(threads=2)
+    task = progress.add_task("Taking in", total=len(corpus))
+    shelves = fill(database, embedder, corpus, lambda done: progress.update(task, completed=done))
+    with cluster.superuser("scratch") as owner:
+        owner.execute("VACUUM ANALYZE")
+    return _TakenIn(database, embedder, shelves)
+
+
+def _searched(taken_in: _TakenIn, questions: Sequence[Question], progress: Progress) -> dict[str, object]:
+    measured = Measured()
+    for question in progress.track(questions, description="Searching"):
+        measure(taken_in.database, taken_in.embedder, taken_in.shelves[question.scope], question, measured)
+    return measured.figures()
+
+
+def _remembered(taken_in: _TakenIn, corpus: Sequence[Text], questions: Sequence[Question]) -> dict[str, object]:
+    memory = Memory(taken_in.database, taken_in.embedder, taken_in.shelves, by_scope(corpus))
+    return as_figures(memory.measure(questions))
 
 
 def measure(database: Database, embedder: Embedder, shelf: Shelf, question: Question, measured: Measured) -> None:
@@ -138,14 +178,14 @@ def _percent(parts: Sequence[float]) -> float:
     return round(100 * sum(parts) / len(parts), 1)
 
 
-def _show(figures: Mapping[str, object]) -> None:
+def _rows(figures: Mapping[str, object], lead: str = "") -> list[dict[str, report.Cell]]:
     rows: list[dict[str, report.Cell]] = []
     for name, value in figures.items():
         if isinstance(value, dict):
-            rows += [{"what": f"{name} {place}", "value": part} for place, part in value.items()]
+            rows += _rows(value, f"{lead}{name} ")
         elif isinstance(value, int | float):
-            rows.append({"what": name, "value": value})
-    report.show("Retrieval", rows)
+            rows.append({"what": f"{lead}{name}", "value": value})
+    return rows
 
 
 if __name__ == "__main__":

@@ -46,21 +46,29 @@ def fill(
     database: Database, embedder: Embedder, texts: Sequence[Text], tell: Callable[[int], None]
 ) -> dict[str, Shelf]:
     """Take the texts in, each scope by time and otherwise in the order given; `tell` hears how many are done."""
-    by_scope: dict[str, list[Text]] = defaultdict(list)
-    for text in texts:
-        by_scope[text.scope].append(text)
     done = 0
     shelves: dict[str, Shelf] = {}
-    for number, (scope, own) in enumerate(by_scope.items()):
+    for number, (scope, own) in enumerate(by_scope(texts).items()):
         shelf = shelves[scope] = _open(database, number)
         chunks = [text for text in own if not text.is_message]
-        messages = _by_time([text for text in own if text.is_message])
+        messages = [text for text in own if text.is_message]
         for step in chain(
             _documents(database, embedder, shelf, chunks), _messages(database, embedder, shelf, messages)
         ):
             done += step
             tell(done)
     return shelves
+
+
+def by_scope(texts: Sequence[Text]) -> dict[str, list[Text]]:
+    """The texts of each scope: its chunks, and its messages by time."""
+    scopes: dict[str, list[Text]] = defaultdict(list)
+    for text in texts:
+        scopes[text.scope].append(text)
+    return {
+        scope: [*(one for one in own if not one.is_message), *_by_time([one for one in own if one.is_message])]
+        for scope, own in scopes.items()
+    }
 
 
 def _open(database: Database, number: int) -> Shelf:
@@ -95,7 +103,7 @@ def _messages(database: Database, embedder: Embedder, shelf: Shelf, texts: Seque
     for batch in batched(texts, _MESSAGES, strict=False):
         with database.transaction(shelf.principal) as tx:
             _say(tx, shelf, batch)
-        while _embed(database, embedder, shelf.principal):
+        while embed(database, embedder, shelf.principal):
             pass
         yield len(batch)
 
@@ -126,7 +134,7 @@ def _by_time(texts: Sequence[Text]) -> Sequence[Text]:
     return [text for _, _, text in sorted(dated, key=lambda one: one[:2])] if len(dated) == len(texts) else texts
 
 
-def _embed(database: Database, embedder: Embedder, principal: Principal) -> int:
+def embed(database: Database, embedder: Embedder, principal: Principal) -> int:
     """One of the embedder's batches; how many rows were in it."""
     with database.transaction(principal) as tx:
         rows = store.pending_rows(tx, _ROWS)

@@ -1,0 +1,207 @@
+"""How much of what answers a question a turn's memory brings along: messages, anchors and facts of a conversation, one
+after another (`memory` in the figures of `bench.retrieval`).
+
+The conversation of each scope is as the embedder leaves it. Asked is what a turn asks as it begins: `recall` for what
+was said, `remembered` for facts. Then every fifty messages get their anchor as the summariser writes it, and then the
+facts are kept that the rules find in the messages, as if one person had said them all; no model is asked for either.
+
+A message is found by itself, by an anchor that has its line, or by a fact that was taken from it. Within a budget, of
+messages and anchors as many count as fit it, the best first; facts have their own 700 tokens beside it.
+"""
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import batched
+from uuid import UUID
+
+from bench.lines import Question, Text
+from bench.shelves import Shelf, embed
+from parlour.context import recap, tokens
+from parlour.infra.ids import uuid7
+from parlour.infra.postgres import Database
+from parlour.infra.queries import Query
+from parlour.knowledge.index.embed import Embedder, embed_question
+from parlour.knowledge.search import store
+from parlour.knowledge.search.question import expand, unsaid
+from parlour.knowledge.search.recalled import Recalled
+from parlour.memory.facts import keep
+from parlour.memory.facts.fact import Scope
+from parlour.memory.facts.said import Utterance, said
+from parlour.memory.policy import Policy
+from parlour.memory.recalling import recall
+from parlour.memory.summary import anchors
+from parlour.memory.summary import store as summaries
+from parlour.memory.summary.stretch import Spoken, Turn
+
+MOST = 6
+"""Rows that a turn is told of at most, as `recall` has it."""
+
+BUDGETS = (500, 1_000, 2_000)
+"""What layer 5 has at least, in between, and before others leave it something."""
+
+FACT_TOKENS = 700
+_POOL = 80
+_LONG = 40
+"""Rows that are looked at for the budgets: more than a turn is told of, so that the budget decides."""
+
+_TITLE = "Conversation"
+
+
+@dataclass
+class Part:
+    """Of each question the share of its relevant messages that came along: among the best six, and within budgets."""
+
+    told: list[float] = field(default_factory=list)
+    within: dict[int, list[float]] = field(default_factory=lambda: {budget: [] for budget in BUDGETS})
+    fact_tokens: int = 0
+
+    def figures(self) -> dict[str, object]:
+        """In percent."""
+        return {
+            f"recall_at_{MOST}": _percent(self.told),
+            "recall_within_tokens": {str(budget): _percent(parts) for budget, parts in self.within.items()},
+            "fact_tokens": round(self.fact_tokens / max(1, len(self.told))),
+            "queries": len(self.told),
+        }
+
+
+@dataclass
+class Memory:
+    """The conversations of a corpus. texts: of each scope its messages; lines: which of them stand in which anchor."""
+
+    database: Database
+    embedder: Embedder
+    shelves: dict[str, Shelf]
+    texts: dict[str, list[Text]]
+    lines: dict[UUID, frozenset[str]] = field(default_factory=dict)
+
+    def measure(self, questions: Sequence[Question]) -> dict[str, Part]:
+        """What comes along by messages alone, with anchors, and with facts."""
+        parts = {"messages": Part(), "with anchors": Part(), "with facts": Part()}
+        self._ask(questions, parts["messages"])
+        for scope in self.texts:
+            self._anchor(scope)
+        self._ask(questions, parts["with anchors"])
+        for scope in self.texts:
+            self._remember(scope)
+        self._ask(questions, parts["with facts"])
+        return parts
+
+    def _ask(self, questions: Sequence[Question], part: Part) -> None:
+        for question in questions:
+            shelf, wanted = self.shelves[question.scope], question.relevant
+            known, size = self._facts(shelf, question)
+            part.fact_tokens += size
+            rows = self._rows(shelf, question)
+            part.told.append(self._share(shelf, rows[:MOST], known, wanted))
+            for budget, shares in part.within.items():
+                shares.append(self._share(shelf, _fitting(rows, budget), known, wanted))
+
+    def _rows(self, shelf: Shelf, question: Question) -> list[Recalled]:
+        query = expand(question.text, unsaid(question.text, question.previous))
+        vector = embed_question(self.embedder, query)
+        with self.database.transaction(shelf.principal) as tx:
+            return store.recall(
+                tx, shelf.session_id, query, vector, clearance=shelf.principal.clearance, since=1, others=False,
+                most=_LONG, pool=_POOL, sessions=0,
+            )  # fmt: skip
+
+    def _facts(self, shelf: Shelf, question: Question) -> tuple[frozenset[str], int]:
+        """Which messages the facts are from that the turn is told, and their tokens."""
+        with self.database.transaction(shelf.principal) as tx:
+            found = recall.remembered(
+                tx, shelf.session_id, [*question.previous, question.text][-2:], Policy(), datetime.now(UTC)
+            )  # fmt: skip
+            own = {str(one.id): one.messages for one in tx.all(_FACTS, _Fact)} if found.items else {}
+        known: set[str] = set()
+        left = FACT_TOKENS
+        for item in sorted(found.items, key=lambda one: -one.score):
+            if (size := tokens.plain(item.text)) <= left:
+                left -= size
+                known.update(shelf.lines[one] for one in own.get(item.source.id, ()))
+        return frozenset(known), FACT_TOKENS - left
+
+    def _share(self, shelf: Shelf, rows: Iterable[Recalled], known: frozenset[str], wanted: frozenset[str]) -> float:
+        found = set(known)
+        for row in rows:
+            found |= self.lines.get(row.row_id, frozenset()) if row.message_id is None else {shelf.line_of(row)}
+        return len(wanted & found) / len(wanted)
+
+    def _anchor(self, scope: str) -> None:
+        """An anchor for every fifty messages; one text is one turn here."""
+        shelf, now = self.shelves[scope], datetime.now(UTC)
+        for number, own in enumerate(batched(self.texts[scope], anchors.EVERY, strict=False), start=1):
+            if len(own) < anchors.EVERY:
+                continue
+            first = (number - 1) * anchors.EVERY + 1
+            turns = [_turn(one, first + place, now) for place, one in enumerate(own)]
+            draft = anchors.anchor(turns, number, first, _TITLE, "", 0)
+            if draft is None:
+                continue
+            row_id = uuid7(now)
+            with self.database.transaction(shelf.principal) as tx:
+                summaries.add_anchor(tx, row_id, shelf.session_id, draft, now)
+            self.lines[row_id] = frozenset(one.id for one in own if recap.line(_told(one)) in draft.content)
+        while embed(self.database, self.embedder, shelf.principal):
+            pass
+
+    def _remember(self, scope: str) -> None:
+        shelf, now = self.shelves[scope], datetime.now(UTC)
+        ids = {line: message for message, line in shelf.lines.items()}
+        utterances = [Utterance(ids[one.id], one.text, one.sent_at or now) for one in self.texts[scope]]
+        found = said(utterances)
+        own = Scope(shelf.session_id, shelf.session_id)
+        with self.database.transaction(shelf.principal) as tx:
+            keep.keep(tx, own, shelf.session_id, None, found, (), keep.new_ids(found, (), uuid7, now), now)
+
+
+def as_figures(parts: Mapping[str, Part]) -> dict[str, object]:
+    """What is printed and written: each way, and what it adds to the one before, in points."""
+    figures: dict[str, object] = {name: part.figures() for name, part in parts.items()}
+    pairs = list(parts.items())
+    figures["gain"] = {
+        name: {
+            f"recall_at_{MOST}": round(_percent(part.told) - _percent(before.told), 1),
+            "recall_within_tokens": {
+                str(budget): round(_percent(shares) - _percent(before.within[budget]), 1)
+                for budget, shares in part.within.items()
+            },
+        }
+        for (_, before), (name, part) in itertools.pairwise(pairs)
+    }
+    return figures
+
+
+@dataclass(frozen=True, slots=True)
+class _Fact:
+    id: UUID
+    messages: list[UUID]
+
+
+_FACTS = Query("bench.facts", "What the facts are from.", "SELECT id, messages FROM facts")
+
+
+def _turn(one: Text, number: int, now: datetime) -> Turn:
+    spoken = Spoken(uuid7(now), _told(one), False, one.sent_at or now)
+    return Turn(uuid7(now), number, (spoken,), said=1)
+
+
+def _told(one: Text) -> str:
+    return f"{one.speaker}: {one.text}" if one.speaker else one.text
+
+
+def _fitting(rows: Sequence[Recalled], budget: int) -> list[Recalled]:
+    """The first rows that together fit the budget."""
+    kept: list[Recalled] = []
+    for row in rows:
+        budget -= tokens.plain(row.content)
+        if budget < 0:
+            break
+        kept.append(row)
+    return kept
+
+
+def _percent(parts: Sequence[float]) -> float:
+    return round(100 * sum(parts) / max(1, len(parts)), 1)
