@@ -52,6 +52,7 @@ export class Chat {
     this.following?.abort();
     this.following = null;
     this.session = null;
+    this.opening = null;
     this.turn = null;
     this.number = 0;
     this.reply = null;
@@ -200,9 +201,10 @@ export class Chat {
     if (this.session) return;
     const { tenant, slug } = this.binding;
     const about = this.subject ? { entity: this.subject.handle } : {};
-    this.opening ??= begin(this.binding, { tenant, binding: slug, ...about }).finally(() => { this.opening = null; });
-    const opened = await this.opening;
-    if (this.binding.slug !== slug || this.session) return;
+    const mine = this.talk;
+    const opening = (this.opening ??= begin(this.binding, { tenant, binding: slug, ...about }));
+    const opened = await opening.finally(() => { if (this.opening === opening) this.opening = null; });
+    if (mine !== this.talk || this.session) return;
     this.session = opened;
     rememberVisitor(this.binding, opened);
     this.threads.offered();
@@ -211,7 +213,7 @@ export class Chat {
   }
 
   keep() {
-    remember({ tenant: this.binding.tenant, slug: this.binding.slug, session: this.session, number: this.number, about: this.subject ?? null });
+    remember({ tenant: this.binding.tenant, slug: this.binding.slug, session: this.session, about: this.subject ?? null });
   }
 
   /** Show a conversation as it was, and go on with it. */
@@ -277,7 +279,6 @@ export class Chat {
     for await (const event of events(this.session, this.number, options)) {
       this.number = event.number;
       await this.happened(event);
-      this.keep();
       if (event.kind === "done" && !this.pending.size) return;
     }
   }

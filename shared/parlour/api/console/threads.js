@@ -112,7 +112,7 @@ export class Threads {
     const redraw = async () => {
       try {
         const found = await this.ask("GET", "v1/memory");
-        const asked = { ask: (...given) => this.ask(...given), edits: true, again: redraw, mine: true, show: (id) => this.chat.visit({ id }) };
+        const asked = { ask: (...given) => this.ask(...given), edits: true, again: redraw, mine: true, show: (id) => { this.close(); this.chat.visit({ id }); } };
         this.page.replaceChildren(head, h("div", { class: "memory" }, ...remembrance(found, asked)));
       } catch (error) {
         this.page.replaceChildren(head, h("p", { class: "notice", role: "alert" }, error.message));
