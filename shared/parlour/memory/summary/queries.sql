@@ -6,15 +6,14 @@ ON CONFLICT (tenant_id, kind, id) DO NOTHING;
 
 -- name: summarised_session
 -- A session as its summary is written: whose it is and through which binding, what it is called, how its messages are
--- classified, its notes, and how many of its messages its anchors cover. None of one that is gone.
+-- classified, and how many of its messages its anchors cover. None of one that is gone.
 SELECT s.user_id, s.binding_id, COALESCE(NULLIF(s.title, ''), b.display_name) AS title, h.display_name AS speaker,
-       COALESCE(u.clearance, b.clearance) AS classification, COALESCE(n.state, '{}') AS state,
+       COALESCE(u.clearance, b.clearance) AS classification,
        COALESCE(x.anchors, 0) AS anchors, COALESCE(x.anchored, 0) AS anchored
   FROM sessions s
   JOIN users u ON u.id = s.user_id
   JOIN bindings b ON b.id = s.binding_id
   JOIN humans h ON h.id = b.human_id
-  LEFT JOIN agent_states n ON n.session_id = s.id
   LEFT JOIN extractions x ON x.session_id = s.id
  WHERE s.id = %(session_id)s;
 

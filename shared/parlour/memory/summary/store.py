@@ -28,7 +28,6 @@ class SessionRow:
     title: str
     speaker: str
     classification: int
-    state: JsonObject
     anchors: int
     anchored: int
 

@@ -21,6 +21,7 @@ from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import SecondsLeft, Transaction
 from parlour.knowledge.index import pending
 from parlour.memory.order import Order
+from parlour.memory.recalling import recall
 from parlour.memory.services import Services
 from parlour.memory.state import states
 from parlour.memory.summary import anchors, answer, rows, store, stretch
@@ -84,9 +85,11 @@ def run(services: Services, tenant_id: UUID, session_id: UUID, seconds_left: Sec
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """Everything for one stretch: the session, the summary that it goes on from, the turns, and who is asked."""
+    """Everything for one stretch: the session, the agent's notes, the summary that it goes on from, the turns, and who
+    is asked."""
 
     session: SessionRow
+    notes: JsonObject
     clearance: int
     base: BaseRow
     taken: Sequence[Turn]
@@ -145,11 +148,12 @@ class _Work:
         more = len(read_rows) > MOST_TURNS
         found = [_turn(row) for row in read_rows[:MOST_TURNS]]
         taken = stretch.next_stretch(found, _cap(persona), tokens.count, more=more)
-        return _Read(session, reader.clearance, base, taken, choices)
+        notes = recall.notes(tx, self.session_id, self.services.clock())
+        return _Read(session, notes, reader.clearance, base, taken, choices)
 
     def _take_in(self, found: _Read, models: Mapping[str, Model], seconds_left: SecondsLeft) -> bool:
         """One stretch; whether there may be another."""
-        asked = answer.ask(found.base.text, found.session.state, found.taken)
+        asked = answer.ask(found.base.text, found.notes, found.taken)
         outcome = self._ask(found, asked, models, seconds_left)
         if outcome.written is None:
             self._fail(outcome.problem)
