@@ -344,6 +344,9 @@ CREATE TABLE phone_links (
 CALL isolate('phone_links');
 CREATE INDEX phone_links_user ON phone_links (tenant_id, user_id, created_at DESC);
 CREATE INDEX phone_links_phone ON phone_links (tenant_id, phone, created_at DESC);
+CREATE INDEX phone_links_contact ON phone_links (tenant_id, contact_id) WHERE contact_id IS NOT NULL;
+CREATE INDEX phone_links_message ON phone_links (tenant_id, message_id) WHERE message_id IS NOT NULL;
+CREATE INDEX phone_links_session ON phone_links (tenant_id, session_id) WHERE session_id IS NOT NULL;
 
 -- Where the raw text of a session's old messages lies: JSON lines in object storage, one a message, by position.
 CREATE TABLE archived_messages (
