@@ -1,0 +1,125 @@
+"""Canaries: words that stand nowhere but where a test put them, and the looking for them over all that there is.
+
+The tables are the catalogue's, so that a new one is looked through without anybody thinking of it.
+"""
+
+import json
+import re
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+import psycopg
+from psycopg import sql
+
+from local.database import Cluster
+from parlour.forgetting import erase
+from parlour.forgetting.erase import Services, Wish
+from parlour.forgetting.report import Kind, Target
+from parlour.infra.dead_letters import Discarded, Redriven
+from parlour.infra.ids import uuid7
+from parlour.infra.jsonable import JsonObject
+from parlour.knowledge.index import embedder
+from parlour.knowledge.index.spaces import Offer, Spaces
+from parlour.knowledge.records import backfill
+from tests.desk import Desk, WordEmbedder
+from tests.post import MediaBucket
+
+CANARY = re.compile(r"CANARY-\d{2,3}X")
+
+
+@dataclass
+class Letters:
+    """A queue's dead letters, in memory."""
+
+    bodies: list[JsonObject] = field(default_factory=list)
+
+    def count(self) -> int:
+        return len(self.bodies)
+
+    def redrive(self, most: int, /) -> Redriven:
+        return Redriven(0, len(self.bodies[:most]))
+
+    def discard(self, is_about: Callable[[JsonObject], bool], most: int, /) -> Discarded:
+        stay = [one for one in self.bodies[:most] if not is_about(one)]
+        gone, self.bodies = len(self.bodies) - len(stay), stay
+        return Discarded(gone, 0)
+
+
+@dataclass
+class Aviary:
+    """A desk with canaries. planted: what each is called by, by where it was put."""
+
+    desk: Desk
+    cluster: Cluster
+    name: str
+    bucket: MediaBucket = field(default_factory=MediaBucket)
+    files: MediaBucket = field(default_factory=MediaBucket)
+    letters: dict[str, Letters] = field(default_factory=lambda: {"intake": Letters(), "turns-web": Letters()})
+    planted: dict[str, str] = field(default_factory=dict)
+
+    def bird(self, where: str) -> str:
+        """A new canary."""
+        found = f"CANARY-{len(self.planted):02}X"
+        self.planted[found] = where
+        return found
+
+    def forget(self, kind: Kind, target_id: UUID, **how: bool) -> JsonObject:
+        desk = self.desk
+        services = Services(desk.database, self.bucket, self.files, self.letters, desk.clock, uuid7)
+        return erase.forget(desk.admin, services, Wish(Target(kind, target_id), **how), lambda: 60.0)
+
+    def embed(self) -> None:
+        """Everything that was said gets its searchable row and its vector."""
+        desk, spaces = self.desk, Spaces([Offer(WordEmbedder())])
+        services = embedder.Services(
+            desk.database, spaces, desk.embedding, backfill.backfill, Decimal(20), desk.clock, uuid7
+        )  # fmt: skip
+        embedder.run(services, desk.tenant_id, lambda: 300.0)
+
+    def seen(self) -> dict[str, set[str]]:
+        """Where which canaries are: tables, objects and queues."""
+        found = {f"table {name}": birds(words) for name, words in self.tables().items()}
+        for bucket, kept in (("media", self.bucket.kept), ("files", self.files.kept)):
+            found[f"object {bucket}"] = birds("".join(kept)) | {
+                one for data in kept.values() for one in birds(data.decode("utf-8", "replace"))
+            }
+        queues: Mapping[str, Sequence[Any]] = {
+            "turns": [one.body for one in self.desk.turns.sent.values()],
+            "outbox": [one.body for one in self.desk.outbox.sent.values()],
+            "tools": [one.body for one in self.desk.tools.sent.values()],
+            "embedding": self.desk.embedding.sent, "memory": self.desk.memory.sent,
+            **{f"dead {name}": one.bodies for name, one in self.letters.items()},
+        }  # fmt: skip
+        found |= {f"queue {name}": birds(json.dumps(bodies, default=str)) for name, bodies in queues.items()}
+        return {where: seen for where, seen in found.items() if seen}
+
+    def tables(self) -> dict[str, str]:
+        """Every row of every table of the catalogue, whoever's it is, as text; what is packed is opened."""
+        with self.cluster.superuser(self.name) as connection:
+            names = connection.execute(
+                "SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+                " WHERE n.nspname = 'public' AND c.relkind IN ('r', 'p')"
+            ).fetchall()
+            return {str(name): _words(connection, str(name)) for (name,) in names}
+
+
+def birds(words: str) -> set[str]:
+    return set(CANARY.findall(words))
+
+
+def _words(connection: psycopg.Connection[Any], table: str) -> str:
+    rows = connection.execute(sql.SQL("SELECT to_jsonb(t) FROM {} t").format(sql.Identifier(table))).fetchall()
+    told = [json.dumps(row, ensure_ascii=False) for (row,) in rows]
+    packed = [value for (row,) in rows for value in row.values() if isinstance(value, str) and value.startswith("\\x")]
+    return "\n".join([*told, *(_opened(one) for one in packed)])
+
+
+def _opened(value: str) -> str:
+    try:
+        return zlib.decompress(bytes.fromhex(value[2:])).decode()
+    except (zlib.error, ValueError):
+        return ""

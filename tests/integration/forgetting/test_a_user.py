@@ -1,0 +1,223 @@
+"""A user with canaries planted everywhere is forgotten: none is left in any table, object or queue, nor in the next
+prompt of anybody; whoever is not that user loses nothing."""
+
+import json
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from local.database import Cluster
+from parlour.channels.envelope import Media
+from parlour.infra.ids import uuid7
+from parlour.infra.jsonable import Json, JsonObject, canonical
+from parlour.knowledge.records import stale
+from parlour.pulse.pulse import Order
+from parlour.pulse.writing import writer
+from tests.desk import PHONE, Desk, calls, says, searches
+from tests.integration.forgetting.aviary import Aviary
+from tests.integration.pulses_read import services as pulse_services
+from tests.integration.turns.test_about_a_record import about
+from tests.post import PNG, Post
+
+OTHER = "+919800000002"
+
+
+@pytest.fixture
+def aviary(desk: Desk, cluster: Cluster, database_name: str) -> Aviary:
+    return Aviary(desk, cluster, database_name)
+
+
+def say(desk: Desk, text: str, *script: list[Any], sender: str = PHONE) -> None:
+    """A message on WhatsApp, and its turn."""
+    desk.clock.now += timedelta(seconds=20)
+    desk.write(text, f"m{desk.clock.now.timestamp()}", sender=sender)
+    desk.model.script = [*script]
+    desk.run()
+
+
+def user_of(desk: Desk, phone: str = PHONE) -> UUID:
+    ((found,),) = desk.rows(f"SELECT id FROM users WHERE phone = '{phone}'")
+    return UUID(str(found))
+
+
+def session_of(desk: Desk, user: UUID) -> UUID:
+    ((found,),) = desk.rows(f"SELECT id FROM sessions WHERE user_id = '{user}' ORDER BY created_at LIMIT 1")
+    return UUID(str(found))
+
+
+def talk(aviary: Aviary) -> UUID:
+    """What somebody says, sends and has done in a conversation, with everything that turns leave behind."""
+    desk, bird = aviary.desk, aviary.bird
+    for number in range(12):
+        say(desk, f"Line {number}: {bird('messages')} is mine.", says(f"Noted, {bird('replies')}."))
+    risk: JsonObject = {"severity": "high", "state": "open", "owner": bird("a property")}
+    made = calls("create_entity", kind="risk", name=f"Crate {bird('a name')}", project="project/NRS", properties=risk)
+    say(desk, "Please note a risk.", made, says("Done."))
+    response: JsonObject = {"response": f"Call {bird('a property of somebody elses record')} first."}
+    say(desk, "Change the risk.", calls("update_entity", "c2", entity="risk/R-03", properties=response), says("Done."))
+    say(desk, "Is it there?", searches(f"where is {bird('a query')}", "c3"), says(f"No {bird('a reply')}."))
+    return user_of(desk)
+
+
+def send(aviary: Aviary) -> None:
+    """What they send along: a picture over WhatsApp, and what nobody has sent yet."""
+    desk, bird = aviary.desk, aviary.bird
+    post = Post(desk, aviary.bucket)
+    desk.clock.now += timedelta(seconds=20)
+    desk.write(bird("a caption"), "photo", kind="media", media=Media("image", "https://filemanager.gupshup.io/1"))
+    ((message,),) = desk.rows("SELECT id FROM messages WHERE provider_message_id = 'gupshup:photo'")
+    post.keep(UUID(str(message)), PNG + bird("a picture").encode())
+    desk.model.script = [says("A fine picture.")]
+    desk.run()
+
+
+def on_the_web(aviary: Aviary, user: UUID) -> None:
+    """The same person on the web: a visitor of whom it was found out later, with a file."""
+    desk, bird = aviary.desk, aviary.bird
+    visitor = desk.visit()
+    session = desk.session_of(visitor)
+    post = Post(desk, aviary.bucket)
+    note = f"# Note\n\nThe crate {bird('an attached text')} stands at the gate."
+    named = post.upload(visitor, session, note.encode(), f"{bird('a file name')}.md")
+    post.upload(visitor, session, bird("an upload that was never sent").encode(), "later.md")
+    post.say(visitor, session, f"See {bird('the web')}.", named)
+    desk.model.script = [says(f"Seen {bird('a reply on the web')}.")]
+    post.run()
+    desk.rows(f"UPDATE users SET merged_into = '{user}' WHERE id = '{visitor.id}' RETURNING id")
+
+
+def remember(aviary: Aviary, user: UUID) -> None:
+    """What memory made of it, as its writers leave it."""
+    desk, bird, session = aviary.desk, aviary.bird, session_of(aviary.desk, user)
+    (message,) = desk.rows(f"SELECT id, turn_id FROM messages WHERE session_id = '{session}' LIMIT 1")
+    whose = f"s.user_id = '{user}' AND s.id = '{session}'"
+
+    def insert(table: str, **values: str) -> None:
+        names, given = ", ".join(values), ", ".join(values.values())
+        desk.rows(
+            f"INSERT INTO {table} (tenant_id, {names}) SELECT s.tenant_id, {given} FROM sessions s"
+            f" JOIN bindings b ON b.id = s.binding_id WHERE {whose} RETURNING 1"
+        )
+
+    def new() -> str:
+        return f"'{uuid7(desk.clock())}'"
+
+    said, at = f"ARRAY['{message[0]}'::uuid]", "s.created_at"
+    fact = {"confidence": "0.9", "origin": "'said'", "valid_from": at, "sure_at": at, "created_at": at}
+    own = {"user_id": "s.user_id", "binding_id": "s.binding_id"}
+    insert("facts", id=new(), scope="'user'", **own, key="'city'", value=f"'{bird('a fact')}'", messages=said, **fact)
+    insert(
+        "facts", id=new(), scope="'user'", **own, key="'city'", value=f"'{bird('an old fact')}'", messages=said,
+        valid_until=at, ended="'contradicted'", **fact,
+    )  # fmt: skip
+    insert("facts", id=new(), scope="'team'", team_id="b.team_id", key="'who'", value=f"'{bird('a fact of the team')}'",
+           messages=said, **fact)  # fmt: skip
+    insert("fact_decisions", id=new(), **own, session_id="s.id", origin="'said'", decision="'new'",
+           reason=f"'{bird('a decision')}'", messages=said, at=at)  # fmt: skip
+    row = new()
+    insert("context_rows", id=row, kind="'episode'", title=f"'{bird('a title')}'", content=f"'{bird('a row')}'",
+           content_hash="''", session_id="s.id", created_at=at)  # fmt: skip
+    insert("episodes", id=new(), **own, session_id="s.id", text=f"'{bird('an episode')}'", from_at=at, until_at=at,
+           messages=said, row_id=f"{row}::uuid", created_at=at)  # fmt: skip
+    insert("summaries", session_id="s.id", version="1", until_turn="3", text=f"'{bird('a summary')}'", created_at=at)
+    insert("kept_verbatim", id=new(), session_id="s.id", message_id=f"'{message[0]}'::uuid", turn="1", last_turn="1",
+           kind="'identifier'", value=f"'{bird('kept')}'", text=f"'{bird('kept words')}'", ours="false", untold="true",
+           created_at=at)  # fmt: skip
+    insert("context_rows", id=new(), kind="'summary_anchor'", title="'anchor'", content=f"'{bird('an anchor')}'",
+           content_hash="''", session_id="s.id", created_at=at)  # fmt: skip
+    insert("agent_states", session_id="s.id", state=f"""'{{"items": ["{bird("state")}"]}}'::jsonb""", updated_at=at)
+    insert("phone_links", id=new(), user_id="s.user_id", binding_id="s.binding_id", phone=f"'{bird('a number')}'",
+           code_hash="''", consented_at=at, expires_at=at, created_at=at)  # fmt: skip
+    key = f"tenant/{desk.tenant_id}/archive/{session}/one.jsonl"
+    aviary.bucket.kept[key] = json.dumps({"id": "x", "body": bird("an archive")}).encode()
+    insert("archived_messages", id=new(), session_id="s.id", object_key=f"'{key}'", first_position="1",
+           last_position="1", from_at=at, until_at=at, messages="1", size_bytes="1", sha256="''",
+           created_at=at)  # fmt: skip
+
+
+def elsewhere(aviary: Aviary, user: UUID) -> None:
+    """Where nobody thinks of it: what is written about conversations, and what was never stored."""
+    desk, bird, session = aviary.desk, aviary.bird, session_of(aviary.desk, user)
+    desk.rows(f"UPDATE sessions SET title = '{bird('a session')}' WHERE id = '{session}' RETURNING 1")
+    desk.rows(f"UPDATE users SET display_name = '{bird('a user')}' WHERE id = '{user}' RETURNING 1")
+    desk.rows(f"UPDATE outbox SET problem = '{bird('a send')}' WHERE session_id = '{session}' RETURNING 1")
+    desk.rows(f"UPDATE turns SET problem = '{bird('a turn')}' WHERE session_id = '{session}' RETURNING 1")
+    desk.rows(
+        "INSERT INTO pulse_questions (tenant_id, id, entity_id, question, asked_by, level, asked_at)"
+        f" SELECT tenant_id, '{uuid7(desk.clock())}', id, '{bird('a question')}', 'user:{user}', 1, now()"
+        " FROM entities WHERE key = 'R-05' RETURNING id"
+    )
+    dead: dict[str, Json] = {"channel": "whatsapp", "to": "gupshup:ParlourDemo", "provider_message_id": "dead"}
+    aviary.letters["intake"].bodies = [
+        {**dead, "sender": PHONE, "text": bird("a dead letter")}, {**dead, "sender": OTHER, "text": "mine stays"},
+    ]  # fmt: skip
+    aviary.letters["turns-web"].bodies = [{"tenant_id": str(desk.tenant_id), "session_id": str(session)}]
+
+
+def write_pulse(desk: Desk, key: str) -> None:
+    ((entity,),) = desk.rows(f"SELECT id FROM entities WHERE key = '{key}'")
+    with desk.database.transaction(desk.admin) as tx:
+        stale.ask(tx, UUID(str(entity)), desk.clock())
+    writer.run(pulse_services(desk), Order(desk.tenant_id, UUID(str(entity))), lambda: 600.0)
+
+
+def tables(report: JsonObject) -> set[str]:
+    """Which tables a report names."""
+    rows = report["rows"]
+    assert isinstance(rows, list)
+    return {str(row["table"]) for row in rows if isinstance(row, dict)}
+
+
+class Neighbour:
+    """Somebody else, in a conversation about a record of whose Pulse the first one's calls are a part."""
+
+    def __init__(self, desk: Desk, handle: str) -> None:
+        self.desk = desk
+        self.visitor, self.session = about(desk, handle)
+
+    def ask(self, text: str) -> str:
+        """Their next prompt, whole."""
+        self.desk.clock.now += timedelta(seconds=20)
+        self.desk.write_web(self.visitor, self.session, text)
+        self.desk.model.script = [says("Well then.")]
+        self.desk.run()
+        request = self.desk.model.requests[-1]
+        return canonical([*request.system, *request.messages])
+
+
+def test_fifty_canaries_are_gone_from_every_table_object_and_queue_and_from_the_next_prompt(aviary: Aviary) -> None:
+    desk = aviary.desk
+    user = talk(aviary)
+    send(aviary)
+    on_the_web(aviary, user)
+    remember(aviary, user)
+    elsewhere(aviary, user)
+    aviary.embed()
+    for key in ("NRS", "R-03"):
+        write_pulse(desk, key)
+    neighbours = [Neighbour(desk, handle) for handle in ("project/NRS", "risk/R-03")]
+    assert "CANARY" in "".join(one.ask("Where do we stand? My crate is WREN-1.") for one in neighbours)
+    seen = aviary.seen()
+    assert set().union(*seen.values()) == set(aviary.planted)
+    assert len(aviary.planted) >= 50
+    assert seen.keys() >= {f"table {name}" for name in ("pulses", "ledger_blobs", "steps", "tool_calls")}
+    assert seen.keys() >= {"object media", "queue dead intake"}
+
+    dry = aviary.forget("user", user, dry_run=True)
+    assert aviary.seen() == seen
+    told = aviary.forget("user", user)
+    assert aviary.seen() == {}
+    assert tables(told) == tables(dry)
+    assert told["dead_letters"] == {"intake": 1, "turns-web": 1}
+    assert aviary.letters["intake"].bodies[0]["text"] == "mine stays"
+
+    for one in neighbours:
+        prompt = one.ask("And now?")
+        assert "CANARY" not in prompt
+        assert "WREN-1" in prompt
+    say(desk, "Hello again", says("Hello, who are you?"))
+    assert "CANARY" not in canonical([*desk.model.requests[-1].system, *desk.model.requests[-1].messages])
+    assert user_of(desk) != user
+    assert aviary.seen() == {}

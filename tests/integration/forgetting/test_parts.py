@@ -1,0 +1,250 @@
+"""A message, a file or a fact is forgotten: what was made of it goes, what has nothing to do with it stays."""
+
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from local.database import Cluster
+from parlour.forgetting import erase
+from parlour.forgetting.erase import Services, Wish
+from parlour.forgetting.report import Target
+from parlour.infra.errors import Conflict, Forbidden, NotFound
+from parlour.infra.ids import uuid7
+from parlour.infra.jsonable import JsonObject, canonical
+from parlour.principal import Principal
+from parlour.turns.prompts.rebuild import rebuild
+from tests.desk import Desk, calls, says, searches
+from tests.integration.forgetting.aviary import Aviary
+from tests.integration.knowledge.file_desk import FileDesk
+
+CODE = "CANARY-77X"
+
+
+@pytest.fixture
+def aviary(desk: Desk, cluster: Cluster, database_name: str) -> Aviary:
+    return Aviary(desk, cluster, database_name)
+
+
+class Talk:
+    """A visitor of the web, and what they say."""
+
+    def __init__(self, aviary: Aviary) -> None:
+        self.desk = aviary.desk
+        self.visitor = self.desk.visit()
+        self.session = self.desk.session_of(self.visitor)
+
+    def say(self, text: str, *script: list[Any]) -> UUID:
+        desk = self.desk
+        desk.clock.now += timedelta(seconds=20)
+        message = desk.write_web(self.visitor, self.session, text)
+        desk.model.script = [*script]
+        desk.run()
+        return message
+
+    def prompt(self, text: str = "And now?") -> str:
+        """Their next prompt, whole."""
+        self.say(text, says("Well then."))
+        request = self.desk.model.requests[-1]
+        return canonical([*request.system, *request.messages])
+
+    def one(self, column: str, message: UUID) -> object:
+        ((found,),) = self.desk.rows(f"SELECT {column} FROM messages WHERE id = '{message}'")
+        return found
+
+    def fact(self, value: str, *messages: UUID, superseded_by: UUID | None = None, key: str = "city") -> UUID:
+        made, said = uuid7(self.desk.clock()), ", ".join(f"'{one}'::uuid" for one in messages)
+        ended = f"now(), 'contradicted', '{superseded_by}'" if superseded_by else "NULL, NULL, NULL"
+        self.desk.rows(
+            "INSERT INTO facts (tenant_id, id, scope, user_id, binding_id, key, value, confidence, origin, messages,"
+            " valid_from, sure_at, created_at, session_id, valid_until, ended, superseded_by)"
+            f" SELECT tenant_id, '{made}', 'user', user_id, binding_id, '{key}', '{value}', 0.9, 'said',"
+            f" ARRAY[{said}]::uuid[], now(), now(), now(), id, {ended} FROM sessions WHERE id = '{self.session}'"
+            " RETURNING id"
+        )
+        return made
+
+    def summary(self, text: str, until_turn: int, version: int) -> None:
+        self.desk.rows(
+            "INSERT INTO summaries (tenant_id, session_id, version, until_turn, text, created_at) VALUES"
+            f" (current_tenant(), '{self.session}', {version}, {until_turn}, '{text}', now()) RETURNING 1"
+        )
+
+
+@pytest.fixture
+def talk(aviary: Aviary) -> Talk:
+    return Talk(aviary)
+
+
+def left(desk: Desk, table: str, column: str = "id") -> list[object]:
+    return [one for (one,) in desk.rows(f"SELECT {column} FROM {table} ORDER BY 1")]
+
+
+def rebuilt(desk: Desk, turn: int) -> JsonObject:
+    ((turn_id,),) = desk.rows(f"SELECT id FROM turns WHERE number = {turn}")
+    with desk.database.transaction(desk.admin) as tx:
+        return rebuild(desk.admin, tx, UUID(str(turn_id)))
+
+
+def test_a_message_goes_with_its_reply_and_with_what_repeats_it_and_its_neighbours_stay(
+    aviary: Aviary, talk: Talk
+) -> None:
+    before = talk.say("The crane comes on Monday.", says("Good."))
+    told = talk.say(f"My gate code is {CODE}.", says(f"I noted {CODE}."))
+    later = talk.say("What did I say?", searches(f"gate {CODE}", "c9"), says(f"Your code is {CODE}, of course."))
+    other = talk.say("Thanks, and the wind?", says("38 km/h."))
+    aviary.embed()
+    assert len(aviary.seen()) >= 6
+
+    report = aviary.forget("message", told)
+    assert aviary.seen() == {}
+    assert talk.one("body", told) == ""
+    assert [talk.one("body", one) for one in (before, later, other)] == [
+        "The crane comes on Monday.", "What did I say?", "Thanks, and the wind?"
+    ]  # fmt: skip
+    assert report["counts"]["emptied"] > 0  # type: ignore[index, call-overload, operator]
+    prompt = talk.prompt()
+    assert CODE not in prompt
+    assert "The crane comes on Monday." in prompt
+    assert "38 km/h." in prompt
+
+
+def test_the_record_of_a_prompt_says_what_of_it_was_forgotten(aviary: Aviary, talk: Talk) -> None:
+    told = talk.say(f"My gate code is {CODE}, if you please.", says("Good."))
+    for text in ("Thanks.", "And the wind?"):
+        talk.say(text, says("Not at all."))
+    assert rebuilt(aviary.desk, 2)["matches"]
+    aviary.forget("message", told)
+    again = rebuilt(aviary.desk, 2)
+    assert again["forgotten"]
+    assert again["text"] is None
+
+
+def test_what_others_say_in_the_same_words_stays(aviary: Aviary, talk: Talk) -> None:
+    once = talk.say("My number is 4711-X.", says("Noted."))
+    talk.say("Again: 4711-X.", says("It is 4711-X, yes."))
+    aviary.forget("message", once)
+    assert left(aviary.desk, "messages WHERE direction = 'outbound'", "body") == ["", "It is 4711-X, yes."]
+
+
+def test_a_fact_that_took_anothers_place_is_forgotten_with_its_message_and_the_other_is_so_again(
+    aviary: Aviary, talk: Talk
+) -> None:
+    first = talk.say("I live in Pune.", says("Nice."))
+    second = talk.say("I moved to Nashik.", says("I see."))
+    new = talk.fact("Nashik", second)
+    old = talk.fact("Pune", first, superseded_by=new)
+    report = aviary.forget("message", second)
+    assert aviary.desk.rows("SELECT id, valid_until, ended FROM facts") == [(old, None, None)]
+    assert report["counts"]["restored"] == 1  # type: ignore[index, call-overload]
+
+
+def test_a_fact_that_another_message_says_too_stays_and_is_that_ones(aviary: Aviary, talk: Talk) -> None:
+    first = talk.say("I live in Pune.", says("Nice."))
+    second = talk.say("As I said, I live in Pune!", says("Yes."))
+    talk.fact("Pune", first, second)
+    aviary.forget("message", first)
+    assert aviary.desk.rows("SELECT value, messages FROM facts") == [("Pune", [second])]
+
+
+def test_summaries_that_tell_of_it_go_and_are_written_anew_and_earlier_ones_stay(aviary: Aviary, talk: Talk) -> None:
+    for number in range(3):
+        talk.say(f"Word {number}.", says("Yes."))
+    told = talk.say(f"It is {CODE}.", says("Yes."))
+    for version, until in enumerate((2, 4, 6), 1):
+        talk.summary(f"Up to {until}", until, version)
+    report = aviary.forget("message", told)
+    assert left(aviary.desk, "summaries", "version") == [1]
+    assert report["anew"] == [f"summary/{talk.session}"]
+    assert aviary.desk.rows(f"SELECT kind FROM work_due WHERE id = '{talk.session}' AND kind = 'summary'")
+
+
+def test_whoever_is_at_work_on_it_keeps_nothing_of_it(aviary: Aviary, talk: Talk) -> None:
+    desk = aviary.desk
+    told = talk.say(f"It is {CODE}.", says("Yes."))
+    desk.rows(f"UPDATE work_due SET held_until = now() WHERE kind = 'memory' AND id = '{talk.session}' RETURNING 1")
+    ((before,),) = desk.rows(f"SELECT lease_token FROM sessions WHERE id = '{talk.session}'")
+    aviary.forget("message", told)
+    assert desk.rows("SELECT held_until FROM work_due WHERE kind = 'memory'") == [(None,)]
+    assert desk.rows(f"SELECT lease_token FROM sessions WHERE id = '{talk.session}'") > [(before,)]
+
+
+def test_what_its_calls_did_to_records_goes_or_stays_as_the_tenant_wants(aviary: Aviary, talk: Talk) -> None:
+    desk = aviary.desk
+    risk: JsonObject = {"severity": "high", "state": "open", "owner": "Asha", "response": f"Call {CODE}."}
+    made = calls("create_entity", kind="risk", name="Gate", project="project/NRS", properties=risk)
+    told = talk.say("Note it, please.", made, says("Done."))
+    aviary.forget("message", told, keep_records=True)
+    assert desk.rows("SELECT name FROM entities WHERE properties->>'owner' = 'Asha'") == [("Gate",)]
+    aviary.forget("message", told)
+    assert aviary.seen() == {}
+    assert desk.rows("SELECT name, deleted_at IS NULL FROM entities WHERE properties = '{}'") == [("", False)]
+
+
+def test_a_value_that_its_kind_requires_stays_and_is_told(aviary: Aviary, talk: Talk) -> None:
+    change = calls("update_entity", entity="risk/R-03", properties={"owner": CODE, "response": f"Ask {CODE}"})
+    told = talk.say("Change it, please.", change, says("Done."))
+    report = aviary.forget("message", told)
+    ((properties,),) = aviary.desk.rows("SELECT properties FROM entities WHERE key = 'R-03'")
+    assert isinstance(properties, dict)
+    assert "response" not in properties
+    assert properties["owner"] == CODE
+    assert "requires owner" in canonical(report)
+
+
+def test_a_message_that_is_being_answered_waits(aviary: Aviary, talk: Talk) -> None:
+    told = talk.say("Hello.", says("Good morning."))
+    aviary.desk.rows("UPDATE turns SET state = 'open' RETURNING 1")
+    with pytest.raises(Conflict):
+        aviary.forget("message", told)
+
+
+def test_a_file_goes_with_what_was_read_from_it_and_with_the_turns_that_drew_from_it(
+    aviary: Aviary, talk: Talk
+) -> None:
+    desk = aviary.desk
+    files = FileDesk(desk.database, desk.admin, desk.clock, bucket=aviary.files)
+    file = files.upload(f"{CODE}.md", f"# Gate\n\nThe gate opens with {CODE} at night.".encode(), "project/NRS")
+    files.work()
+    aviary.embed()
+    talk.say("How does the gate open?", searches("how does the gate open at night"), says(f"With {CODE} [1]."))
+    talk.say("Thanks.", says("Not at all."))
+    assert {"table context_rows", "table messages", "table tool_calls", "object files"} <= aviary.seen().keys()
+    aviary.forget("file", file.id)
+    assert aviary.seen() == {}
+    assert "Thanks." in talk.prompt()
+
+
+def test_a_fact_goes_alone_and_is_not_made_anew_by_what_it_was_drawn_from(aviary: Aviary, talk: Talk) -> None:
+    desk = aviary.desk
+    told = talk.say("I live in Pune.", says("Nice."))
+    fact = talk.fact("Pune", told)
+    desk.clock.now += timedelta(minutes=1)
+    assert "Pune" in talk.prompt("Where do I live, do you know?")
+    report = aviary.forget("fact", fact)
+    assert left(desk, "facts") == []
+    assert desk.rows("SELECT key, decision, messages FROM fact_decisions WHERE decision = 'forgotten'") == [
+        ("city", "forgotten", [told])
+    ]
+    assert "still says it" in canonical(report["out_of_reach"])
+    assert talk.one("body", told) == "I live in Pune."
+
+
+def test_what_is_not_there_is_not_found_and_what_was_forgotten_gives_its_report_again(
+    aviary: Aviary, talk: Talk
+) -> None:
+    with pytest.raises(NotFound):
+        aviary.forget("user", uuid7(aviary.desk.clock()))
+    talk.say("Hello.", says("Good morning."))
+    user = UUID(str(talk.visitor.id))
+    report = aviary.forget("user", user)
+    assert aviary.forget("user", user)["id"] == report["id"]
+
+
+def test_nobody_but_an_administrator_has_anything_forgotten(aviary: Aviary) -> None:
+    desk = aviary.desk
+    services = Services(desk.database, aviary.bucket, aviary.files, {}, desk.clock, uuid7)
+    editor = Principal(desk.tenant_id, "key", roles=frozenset({"editor", "viewer"}), clearance=3)
+    with pytest.raises(Forbidden):
+        erase.forget(editor, services, Wish(Target("user", uuid7(desk.clock()))), lambda: 60.0)

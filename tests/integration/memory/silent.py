@@ -1,0 +1,56 @@
+"""Long conversations that fell silent, and the work of memory on them."""
+
+import json
+from datetime import timedelta
+from decimal import Decimal
+from uuid import UUID
+
+from parlour.infra.ids import uuid7
+from parlour.infra.jsonable import JsonObject
+from parlour.memory.consolidating import consolidator
+from parlour.memory.order import Order
+from parlour.memory.services import Services
+from parlour.principal import Principal
+from tests.desk import Desk, says
+
+
+def services(desk: Desk) -> Services:
+    return Services(
+        database=desk.database, models=lambda: {"anthropic": desk.model}, default_cap=Decimal(20), memory=desk.memory,
+        embedding=desk.embedding, clock=desk.clock, new_id=uuid7, sleep=lambda _: None, jitter=lambda low, _: low,
+    )  # fmt: skip
+
+
+class Silent:
+    """A visitor's conversation of some turns."""
+
+    def __init__(self, desk: Desk, turns: int = 0) -> None:
+        self.desk, self.visitor = desk, desk.visit()
+        self.session = desk.session_of(self.visitor)
+        for number in range(turns):
+            self.say(f"Line {number} of the talk.")
+
+    @property
+    def principal(self) -> Principal:
+        return self.visitor
+
+    def say(self, text: str, reply: str = "I see.") -> UUID:
+        desk = self.desk
+        desk.clock.now += timedelta(seconds=30)
+        message = desk.write_web(self.visitor, self.session, text)
+        desk.model.script = [says(reply)]
+        desk.run()
+        return message
+
+    def fall_silent(self, hours: float = 25) -> None:
+        self.desk.clock.now += timedelta(hours=hours)
+
+    def consolidate(self, *answers: JsonObject | str) -> None:
+        """As the queue asks for it; the model gives these answers."""
+        desk = self.desk
+        desk.model.requests.clear()
+        desk.model.script = [says(one if isinstance(one, str) else json.dumps(one)) for one in answers]
+        consolidator.run(services(desk), Order(desk.tenant_id, "consolidation", self.session), lambda: 300.0)
+
+    def due(self, kind: str) -> list[tuple[object, ...]]:
+        return self.desk.rows(f"SELECT due_at FROM work_due WHERE kind = '{kind}' AND id = '{self.session}'")

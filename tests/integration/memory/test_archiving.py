@@ -1,0 +1,114 @@
+"""Old messages lie in object storage: whole, once, and found and read as before."""
+
+import json
+from datetime import timedelta
+from uuid import UUID
+
+import pytest
+
+from local.database import Cluster
+from parlour.infra import work_due
+from parlour.infra.errors import ObjectsUnavailable
+from parlour.infra.ids import uuid7
+from parlour.memory.archiving import archive
+from parlour.memory.order import Order
+from parlour.turns import read
+from tests.desk import Desk
+from tests.integration.forgetting.aviary import Aviary
+from tests.integration.memory.silent import Silent, services
+from tests.post import MediaBucket
+
+
+@pytest.fixture
+def aviary(desk: Desk, cluster: Cluster, database_name: str) -> Aviary:
+    return Aviary(desk, cluster, database_name)
+
+
+@pytest.fixture
+def old(aviary: Aviary, monkeypatch: pytest.MonkeyPatch) -> Silent:
+    """A conversation of twelve turns of long ago, of which the newest two stay."""
+    monkeypatch.setattr(archive, "KEPT_TURNS", 2)
+    talk = Silent(aviary.desk, 12)
+    aviary.embed()
+    aviary.desk.clock.now += archive.AFTER + timedelta(days=1)
+    with aviary.desk.database.transaction(aviary.desk.tenant_id) as tx:
+        work_due.mark(tx, "archive", aviary.desk.tenant_id, aviary.desk.clock())
+    return talk
+
+
+def run(aviary: Aviary, bucket: MediaBucket | None = None) -> None:
+    desk = aviary.desk
+    archive.run(services(desk), bucket or aviary.bucket, Order(desk.tenant_id, "archive", desk.tenant_id), lambda: 60.0)
+
+
+def lines(aviary: Aviary) -> list[str]:
+    return [
+        json.loads(line)["body"]
+        for key, data in sorted(aviary.bucket.kept.items()) if "/archive/" in key
+        for line in data.decode().splitlines()
+    ]  # fmt: skip
+
+
+def transcript(aviary: Aviary, talk: Silent) -> list[str]:
+    with aviary.desk.database.transaction(talk.visitor) as tx:
+        return [str(one.text) for one in read.transcript(talk.visitor, tx, talk.session, 100)]
+
+
+def test_messages_of_more_than_ninety_days_ago_lie_in_the_bucket_and_the_newest_turns_stay(
+    aviary: Aviary, old: Silent
+) -> None:
+    before = transcript(aviary, old)
+    run(aviary)
+    assert [one for one in lines(aviary) if one.startswith("Line")] == [f"Line {n} of the talk." for n in range(10)]
+    here = [one for (one,) in aviary.desk.rows("SELECT body FROM messages WHERE body <> '' ORDER BY position")]
+    assert here == ["Line 10 of the talk.", "I see.", "Line 11 of the talk.", "I see."]
+    assert transcript(aviary, old) == before
+    assert aviary.desk.rows("SELECT messages FROM archived_messages") == [(20,)]
+
+
+def test_younger_messages_stay(aviary: Aviary, old: Silent) -> None:
+    aviary.desk.clock.now -= timedelta(days=2)
+    run(aviary)
+    assert lines(aviary) == []
+    ((again,),) = aviary.desk.rows("SELECT due_at FROM work_due WHERE kind = 'archive'")
+    assert again > aviary.desk.clock() + timedelta(hours=23)  # type: ignore[operator]
+
+
+def test_what_broke_off_is_done_again_over_the_same_object(
+    aviary: Aviary, old: Silent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    aviary.bucket.away = True
+    with pytest.raises(ObjectsUnavailable):
+        run(aviary)
+    assert aviary.desk.rows("SELECT FROM messages WHERE body = ''") == []
+    aviary.bucket.away = False
+    run(aviary)
+    run(aviary)
+    assert len(lines(aviary)) == 20
+    assert aviary.desk.rows("SELECT messages FROM archived_messages") == [(20,)]
+
+
+def test_a_message_that_lies_there_is_forgotten_there_and_with_its_user_all(aviary: Aviary, old: Silent) -> None:
+    run(aviary)
+    ((message,),) = aviary.desk.rows(
+        "SELECT m.id FROM messages m JOIN context_rows r ON r.message_id = m.id WHERE r.content LIKE '%Line 3 %'"
+    )
+    aviary.forget("message", UUID(str(message)))
+    assert "Line 3 of the talk." not in lines(aviary)
+    assert "Line 4 of the talk." in lines(aviary)
+    assert aviary.desk.rows("SELECT messages FROM archived_messages") == [(18,)]
+    aviary.forget("user", UUID(str(old.visitor.id)))
+    assert [key for key in aviary.bucket.kept if "/archive/" in key] == []
+
+
+def test_one_that_was_begun_and_never_ended_is_reached_too(aviary: Aviary, old: Silent) -> None:
+    desk, key = aviary.desk, f"tenant/{aviary.desk.tenant_id}/archive/x.jsonl"
+    ((message, position),) = desk.rows("SELECT id, position FROM messages WHERE body = 'Line 3 of the talk.'")
+    aviary.bucket.kept[key] = json.dumps({"id": str(message), "body": "Line 3 of the talk."}).encode()
+    desk.rows(
+        "INSERT INTO archived_messages (tenant_id, id, session_id, object_key, first_position, last_position, from_at,"
+        f" until_at, messages, size_bytes, sha256, created_at) SELECT tenant_id, '{uuid7(desk.clock())}', id, '{key}',"
+        f" {position}, {position}, now(), now(), 1, 1, '', now() FROM sessions WHERE id = '{old.session}' RETURNING 1"
+    )
+    aviary.forget("message", UUID(str(message)))
+    assert key not in aviary.bucket.kept
