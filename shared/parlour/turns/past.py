@@ -25,11 +25,9 @@ def past_turns(rows: Sequence[JsonObject], clearance: int) -> list[PastTurn]:
 
 
 def summary_of(row: JsonObject) -> Summary:
-    """A summary from its row, with what is told word for word beside it; names come last, there are so many."""
-    lines = sorted(_objects(row["kept"]), key=lambda one: one["kind"] == "name")
-    return Summary(
-        int(str(row["version"])), int(str(row["until"])), str(row["text"]), tuple(_line(one) for one in lines)
-    )
+    """A summary from its row, with what is told word for word beside it."""
+    lines = tuple(_line(one) for one in _objects(row["kept"]))
+    return Summary(int(str(row["version"])), int(str(row["until"])), str(row["text"]), lines)
 
 
 def _line(row: JsonObject) -> Kept:

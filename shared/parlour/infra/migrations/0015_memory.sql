@@ -13,6 +13,7 @@ ALTER TABLE context_rows DROP CONSTRAINT context_rows_kind_check;
 ALTER TABLE context_rows ADD CONSTRAINT context_rows_kind_check
     CHECK (kind IN ('snapshot', 'delta', 'file_distillation', 'file_chunk', 'document_chunk', 'relationship',
                     'chat_message', 'summary_anchor', 'episode'));
+CREATE UNIQUE INDEX context_rows_anchor ON context_rows (tenant_id, session_id, ordinal) WHERE kind = 'summary_anchor';
 
 -- archived_at: the user put it away; pinned_at: they want it first. titled_by: who gave it its title; '' is nobody.
 -- consolidated_turn: the last turn that a consolidation has read.
@@ -207,7 +208,8 @@ CREATE TABLE kept_verbatim (
     FOREIGN KEY (tenant_id, message_id) REFERENCES messages (tenant_id, id) ON DELETE CASCADE
 );
 CALL isolate('kept_verbatim');
-CREATE INDEX kept_verbatim_untold ON kept_verbatim (tenant_id, session_id, last_turn DESC) WHERE untold;
+CREATE INDEX kept_verbatim_session ON kept_verbatim (tenant_id, session_id, last_turn DESC);
+CREATE INDEX kept_verbatim_untold ON kept_verbatim (tenant_id, session_id, kind, last_turn DESC) WHERE untold;
 CREATE INDEX kept_verbatim_message ON kept_verbatim (tenant_id, message_id);
 
 -- What the replies of some turns were drawn from, as `table/id`, as far as it is there: what they cite, the files that

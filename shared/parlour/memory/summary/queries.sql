@@ -115,8 +115,7 @@ INSERT INTO context_rows (tenant_id, id, session_id, kind, ordinal, title, conte
                           pending, created_at, word_bits)
 SELECT current_tenant(), %(id)s, %(session_id)s, 'summary_anchor', %(ordinal)s, %(title)s, %(content)s, %(content_hash)s,
        %(classification)s, %(metadata)s, true, %(now)s, word_bits(to_tsvector('english', %(title)s || ' ' || %(content)s))
- WHERE NOT EXISTS (SELECT FROM context_rows r
-                    WHERE r.session_id = %(session_id)s AND r.kind = 'summary_anchor' AND r.ordinal = %(ordinal)s);
+ON CONFLICT (tenant_id, session_id, ordinal) WHERE kind = 'summary_anchor' DO NOTHING;
 
 -- name: note_anchored
 -- How many anchors a session has, and how many of its messages they cover.

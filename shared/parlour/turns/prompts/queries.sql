@@ -29,13 +29,16 @@ WITH kept AS (
 ), pinned AS (
     SELECT (standing #>> '{lead,summary,version}')::int AS version FROM kept WHERE standing #> '{lead,summary}' IS NOT NULL
 ), lines AS MATERIALIZED (
-    SELECT k.id, k.turn, k.kind, k.last_turn,
-           jsonb_build_object('turn', k.turn, 'kind', k.kind, 'text', k.text, 'message_id', k.message_id, 'ours', k.ours)
-               AS line
-      FROM kept_verbatim k
-     WHERE k.session_id = %(session_id)s AND k.untold
-     ORDER BY k.last_turn DESC, k.id DESC
-     LIMIT %(lines)s
+    -- Of each kind the few that were said last.
+    SELECT k.*
+      FROM unnest(%(kinds)s::text[]) WITH ORDINALITY AS one (kind, of)
+     CROSS JOIN LATERAL (
+           SELECT k.turn, k.ours, one.of, row_number() OVER (ORDER BY k.last_turn DESC, k.id DESC) AS place,
+                  jsonb_build_object('turn', k.turn, 'text', k.text, 'message_id', k.message_id, 'ours', k.ours) AS line
+             FROM kept_verbatim k
+            WHERE k.session_id = %(session_id)s AND k.kind = one.kind AND k.untold
+            ORDER BY k.last_turn DESC, k.id DESC
+            LIMIT %(lines)s) k
 ), summed AS (
     SELECT jsonb_build_object('version', s.version, 'until', s.until_turn, 'text', s.text) AS summary
       FROM summaries s, fate_of(s.told_of) f
@@ -43,17 +46,20 @@ WITH kept AS (
      ORDER BY s.version DESC
      LIMIT 1
 ), judged AS MATERIALIZED (
-    -- Those that history tells, those that its recap does, and those of which a line is told word for word.
-    SELECT array_agg(t.id) AS ids
+    -- Those that history tells, those that its recap does, and those whose replies are told in part word for word.
+    SELECT array_agg(id) AS ids FROM (
+    SELECT t.id
       FROM turns t
      WHERE t.session_id = %(session_id)s AND t.number < %(before)s
        AND t.number >= (SELECT COALESCE((SELECT LEAST((standing -> 'lead' -> 'turns' ->> 0)::int,
                                                       (standing -> 'lead' ->> 'since')::int) FROM kept),
                                         %(before)s - %(most)s))
-        OR t.session_id = %(session_id)s AND t.number IN (
-               SELECT turn FROM lines
-                UNION ALL
-               SELECT one::int FROM kept, jsonb_path_query(standing, '$.lead.summary.kept[*].turn') one)
+     UNION
+    SELECT t.id
+      FROM (SELECT turn FROM lines WHERE ours
+             UNION
+            SELECT one::int FROM kept, jsonb_path_query(standing, '$.lead.summary.kept[*] ? (@.ours == true).turn') one) k
+      JOIN turns t ON t.session_id = %(session_id)s AND t.number = k.turn) told
 ), closed AS MATERIALIZED (
     SELECT DISTINCT t.number
       FROM judged j, drawn_from(j.ids) source, turns t
@@ -71,7 +77,7 @@ WITH kept AS (
                                                                   'dead', d.numbers) ORDER BY over.number)
               FROM over LEFT JOIN dead d USING (number)) AS past,
            (SELECT jsonb_agg(number) FROM closed) AS closed,
-           (SELECT summary || jsonb_build_object('kept', (SELECT jsonb_agg(line ORDER BY last_turn DESC, id DESC) FROM lines))
+           (SELECT summary || jsonb_build_object('kept', (SELECT jsonb_agg(line ORDER BY place, of) FROM lines))
               FROM summed) AS summary,
            (SELECT s.version IS NULL OR f.level > %(clearance)s OR f.is_gone
               FROM pinned p

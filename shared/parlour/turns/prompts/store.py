@@ -9,11 +9,12 @@ from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction, jsonb
 from parlour.infra.queries import Queries
 from parlour.infra.work_due import GRACE
+from parlour.memory.summary.telling import KINDS
 
 SQL = Queries.beside(__file__)
 
-_LINES = 40
-"""Lines beside a summary that are read; some twenty have room."""
+_LINES = 6
+"""Lines beside a summary that are read, of each kind; some twenty have room in all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +33,8 @@ class Earlier:
     past                its turns that are over, oldest first: {id, number, called, messages, is_closed, dead}.
     closed              the numbers of its turns, also of those in the recap, that tell of what the reader may not see.
     factors             before the first prompt: what was learned of the model's tokens, by script.
-    summary             the newest that the reader may be told: {version, until, text, kept: [{turn, kind, text,
-                        message_id, ours}]}.
+    summary             the newest that the reader may be told: {version, until, text, kept: [{turn, text, message_id,
+                        ours}]}.
     is_summary_closed   the one that leads the prompts is not to be told any more; None where none does.
     awaited             a newer one is under way.
     """
@@ -126,7 +127,7 @@ def earlier(
     reader of that clearance, as of `at`."""
     found = tx.first(
         SQL["earlier"], Earlier, session_id=session_id, model=model, before=before, most=most, clearance=clearance,
-        lines=_LINES, at=at, awaited=at + GRACE,
+        lines=_LINES, kinds=list(KINDS), at=at, awaited=at + GRACE,
     )  # fmt: skip
     return found or NOTHING
 
