@@ -350,6 +350,25 @@ CREATE INDEX phone_links_contact ON phone_links (tenant_id, contact_id) WHERE co
 CREATE INDEX phone_links_message ON phone_links (tenant_id, message_id) WHERE message_id IS NOT NULL;
 CREATE INDEX phone_links_session ON phone_links (tenant_id, session_id) WHERE session_id IS NOT NULL;
 
+-- What was begun as a visitor's and is written once they turned out to be somebody else is that user's. It waits for
+-- whoever is joining the two.
+CREATE FUNCTION follow_merged_user() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    SELECT COALESCE(u.merged_into, u.id) INTO NEW.user_id
+      FROM users u WHERE u.tenant_id = NEW.tenant_id AND u.id = NEW.user_id
+       FOR KEY SHARE;
+    RETURN NEW;
+END
+$$;
+CREATE TRIGGER follow_merged_user BEFORE INSERT ON facts
+    FOR EACH ROW WHEN (NEW.user_id IS NOT NULL) EXECUTE FUNCTION follow_merged_user();
+CREATE TRIGGER follow_merged_user BEFORE INSERT ON fact_decisions
+    FOR EACH ROW WHEN (NEW.user_id IS NOT NULL) EXECUTE FUNCTION follow_merged_user();
+CREATE TRIGGER follow_merged_user BEFORE INSERT ON episodes
+    FOR EACH ROW EXECUTE FUNCTION follow_merged_user();
+CREATE TRIGGER follow_merged_user BEFORE INSERT ON sessions
+    FOR EACH ROW WHEN (NEW.channel = 'web') EXECUTE FUNCTION follow_merged_user();
+
 -- Where the raw text of a session's old messages lies: JSON lines in object storage, one a message, by position.
 CREATE TABLE archived_messages (
     tenant_id      uuid NOT NULL REFERENCES tenants ON DELETE CASCADE,
