@@ -90,13 +90,12 @@ def _noting(running: Running, said: Answer, now: datetime) -> Callable[[Transact
     reply = said.text if said.reader else ""
     remembered = remembering.noting(running, reply, now)
     noticed = noticing(running, now) if said.state == "answered" else None
-    wanted, wake = summarising.wanting(running, said.text, now)
+    wanted = summarising.wanting(running, said.text, now)
 
     def note(tx: Transaction) -> list[Later]:
         told = noticed(tx) if noticed else []
         remembered(tx)  # whoever changes facts takes their user's lock first, and the facts after it
-        wanted(tx)
-        return [*told, *wake]
+        return [*told, *wanted(tx)]
 
     return note
 

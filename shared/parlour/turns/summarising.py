@@ -15,14 +15,14 @@ from parlour.turns.prompts.prompting import Prompting
 from parlour.turns.running import Running
 
 
-def wanting(running: Running, reply: str, now: datetime) -> tuple[Callable[[Transaction], object], list[Later]]:
-    """How to write down, with a turn's end, that the session wants a summary; and who is told once that is committed.
-    Nothing where it wants none."""
+def wanting(running: Running, reply: str, now: datetime) -> Callable[[Transaction], list[Later]]:
+    """How to write down, with a turn's end, that the session wants a summary; who is told once that is committed comes
+    of it. Nobody where it wants none, or where one is under way or waits for its next try."""
     prompting = running.prompting
     if prompting is None or not _is_wanted(prompting, running, reply):
-        return lambda _: None, []
-    order = Order(running.feed.principal.tenant_id, "summary", running.lease.id)
-    return lambda tx: wanted.want(tx, running.lease.id, now), [Later(order, 0.0)]
+        return lambda _: []
+    later = Later(Order(running.feed.principal.tenant_id, "summary", running.lease.id), 0.0)
+    return lambda tx: [later] if wanted.want(tx, running.lease.id, now) else []
 
 
 def _is_wanted(prompting: Prompting, running: Running, reply: str) -> bool:
