@@ -45,6 +45,19 @@ _ENDED = re.compile(
 _LITTLE = frozenset({"in", "at", "by", "to", "be", "on", "for", "own", "is", "with", "time", "works", "current"})
 """Words in the names of keys that name nothing by themselves."""
 
+_QUESTION_MARKS = ("?", "\u061f", "\uff1f")
+_ASIDE = re.compile(
+    r",? (?:if (?:you can|you could|possible|you like|you want|you don't mind|you wouldn't mind|it helps|that helps"
+    r"|needed|necessary|at all possible|that's okay|that's ok|that is okay)|in case [^,.;!?]*)",
+    re.IGNORECASE,
+)
+"""A polite or passing "if" that supposes nothing of what it stands beside."""
+
+_BEFORE_ASKING = re.compile(
+    r"\s*[,;:\u2013]\s+(?:so |and |but )?|\s+-\s+"
+    r"|\s+(?:so|and|but)\s+(?=(?:can|could|do|does|is|are|will|what|when|which|how)\b)"
+)
+_FIRST_PERSON = re.compile(r"(?:i|we|i'm|i've|we're|we've|i'd|my|our)\b", re.IGNORECASE)
 _CLAUSE = re.compile(r"[,;:()]| - | but | and now | so | because ")
 
 
@@ -65,27 +78,41 @@ def evidence(key: str, value: str, bodies: Sequence[str], *, ends: bool = False)
         return _taken_back(key, value, said)
     if not wanted or not says("\n".join(about), value):
         return Found("not_users_own")
-    fitting = [one for one in about if _is_stated(one, key, value)]
+    fitting = [part for one in about for part in statements(one) if _is_of_user(part, key, value)]
     if not fitting or not says("\n".join(fitting), value):
         return Found("not_stated")
     return Found(changes=any(_CHANGED.search(plain(one)) for one in fitting))
+
+
+def statements(sentence: str) -> list[str]:
+    """The parts of a sentence that say something of its speaker: the whole, or what they say before they ask; none of
+    what is supposed or reported."""
+    text = _ASIDE.sub("", sentence)
+    if is_stated(text):
+        return [text]
+    if not text.rstrip(" \"')").endswith(_QUESTION_MARKS):
+        return []
+    said: list[str] = []
+    for part in _BEFORE_ASKING.split(text):
+        if not _FIRST_PERSON.match(part) or not is_stated(part):
+            break
+        said.append(part)
+    return said
 
 
 def is_stated(sentence: str) -> bool:
     """Whether a sentence says something of its speaker: it asks nothing, supposes nothing, reports nothing."""
     spoken = plain(sentence)
     return not (
-        spoken.rstrip(" \"')").endswith(("?", "\u061f", "\uff1f"))
+        spoken.rstrip(" \"')").endswith(_QUESTION_MARKS)
         or _ASKED.match(spoken)
         or _SUPPOSED.search(spoken)
         or _REPORTED.search(spoken)
     )
 
 
-def _is_stated(sentence: str, key: str, value: str) -> bool:
-    if not is_stated(sentence):
-        return False
-    clause = _clause(sentence, value)
+def _is_of_user(stated: str, key: str, value: str) -> bool:
+    clause = _clause(stated, value)
     of_others = bool(_OTHERS.search(plain(clause))) and key.partition(".")[0] not in ("family", "contact")
     return not of_others and is_negative(clause) == is_negative(value)
 
@@ -110,6 +137,6 @@ def _taken_back(key: str, value: str, said: Sequence[str]) -> Found:
     wanted, names = telling(value), keys.known_names(key) - _LITTLE
     for one in said:
         is_named = bool(names & frozenset(words(one))) or (bool(wanted) and says(one, value))
-        if is_named and _ENDED.search(plain(one)) and is_stated(one):
+        if is_named and _ENDED.search(plain(one)) and statements(one):
             return Found(changes=True)
     return Found("not_stated")

@@ -103,6 +103,7 @@ _TOPICS = {
     "seat": "aisle window seat seats",
     "time": "morning mornings evening evenings afternoon afternoons night nights weekday weekdays weekend weekends",
     "answers": "short brief long detailed concise answers replies bullet bullets points explanations summaries",
+    "currency": "euros euro rupees rupee dollars dollar inr usd eur gbp",
     "units": "metric imperial celsius fahrenheit kilometres kilometers miles kilograms pounds",
     "room": "room rooms floor",
     "colour": "red blue green yellow black white grey gray purple pink orange brown",
@@ -174,6 +175,11 @@ def preference(value: str) -> str | None:
             return _KEY_BY_WORD[word]
     topics = [_TOPIC_OF[word] for word in words(value) if word in _TOPIC_OF]
     return key_of(f"preference.{topics[-1] if topics else told[-1]}") if told else None
+
+
+def is_taken(word: str) -> bool:
+    """Whether a word is something that people drink or eat."""
+    return _TOPIC_OF.get(word) in ("drink", "food")
 
 
 def standing(value: str) -> str | None:

@@ -11,9 +11,10 @@ from datetime import datetime
 from uuid import UUID
 
 from parlour.memory.facts import keys, said_rules, sensitive
-from parlour.memory.facts.evidence import is_stated
+from parlour.memory.facts.evidence import statements
 from parlour.memory.facts.fact import LONGEST_VALUE, Candidate
 from parlour.memory.facts.own_text import own_text
+from parlour.memory.facts.said_endings import ENDINGS
 from parlour.memory.facts.said_rules import Rule
 from parlour.memory.facts.said_values import EVERYTHING, cleaned, topic
 from parlour.memory.facts.wording import plain, sentences, telling, words
@@ -98,10 +99,11 @@ def _of(sentence: str) -> Iterator[_Told]:
     asked_to_remember = said_rules.compiled(said_rules.REMEMBER).match(spoken)
     if asked_to_remember:
         yield from _remembered(asked_to_remember["v"].strip(" ?"))
-    elif is_stated(spoken):
-        ended = list(_ended(spoken))
+        return
+    for part in statements(spoken):
+        ended = list(_ended(part))
         yield from ended
-        yield from _stated(spoken, ended)
+        yield from _stated(part, ended)
 
 
 def _stated(spoken: str, ended: Sequence[_Told] = ()) -> Iterator[_Told]:
@@ -115,7 +117,7 @@ def _stated(spoken: str, ended: Sequence[_Told] = ()) -> Iterator[_Told]:
 
 def _remembered(spoken: str) -> Iterator[_Told]:
     """What somebody asks to be remembered, also where no rule knows it: they said that it matters."""
-    told = list(_stated(spoken)) if is_stated(spoken) else []
+    told = [one for part in statements(spoken) for one in _stated(part)]
     yield from told
     own = frozenset(words(spoken)) & {"i", "i'm", "i've", "my", "me", "we", "our", "us", "we're"}
     if not told and own and len(spoken) <= LONGEST_VALUE and not sensitive.is_sensitive("", spoken):
@@ -133,7 +135,7 @@ def _by_rules(spoken: str) -> Iterator[_Told]:
 
 
 def _ended(spoken: str) -> Iterator[_Told]:
-    for rule in said_rules.ENDINGS:
+    for rule in ENDINGS:
         match = said_rules.compiled(rule.pattern).search(spoken)
         if match is None:
             continue
@@ -180,7 +182,7 @@ def _key(rule: Rule, named: dict[str, str | None], value: str) -> str | None:
         return rule.key
     if rule.kind == "standing":
         return keys.standing(value)
-    return keys.preference(value) if rule.kind == "preferred" else keys.liking(value)
+    return keys.preference(value) if rule.kind in ("preferred", "usual") else keys.liking(value)
 
 
 def _corrected(spoken: str) -> Iterator[_Told]:

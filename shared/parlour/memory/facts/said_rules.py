@@ -30,7 +30,7 @@ _CHANNEL = r"whatsapp|sms|text(?: message)?|phone|e-?mail|a? ?call|telegram|sign
 _STOP = (
     r"(?=\s*(?:[.,;:!?()\n\u0964]|$|\s(?:and|but|so|because|since|while|who|which|where|when|though|although|as"
     r"|now|any ?more"
-    r"|these days|please|yesterday|today|recently|already|last|this|next|since|again|ago|from now on|at the"
+    r"|these days|please|yesterday|today|recently|already|last|this|next|since|again|ago|anyway|that|from now on|at the"
     r" moment|right now|currently|instead|for now|too|also|btw|by the way|if)\b"
     r"|\s-\s|\s\u2013\s))"
 )
@@ -83,6 +83,11 @@ def compiled(pattern: str) -> re.Pattern[str]:
 
 RULES: tuple[Rule, ...] = (
     # Who they are.
+    Rule(r"^{cap} here\b", "name", 0.85, kind="proper"),
+    Rule(r"^[^\W\d_][\w.' -]{1,40}? here,? from {v}", "company", 0.75, kind="proper"),
+    Rule(r"\bi (?:now |currently )?(?:work|am working|'m working) (?:at|for|with) [^.,;!?]{1,40}? as (?:an? |the"
+         r" )?{v}", "job",
+         0.85),
     Rule(r"\bmy (?:full |real |first |correct )?name(?:'s| is|:) (?:now )?{name}", "name", 0.95, kind="name"),
     Rule(r"\b(?:i am|i'm) called {name}", "name", kind="name"),
     Rule(r"^this is {cap}(?= here\b| speaking\b| from\b| calling\b)", "name", 0.8, kind="proper"),
@@ -108,6 +113,11 @@ RULES: tuple[Rule, ...] = (
     Rule(r"\bmy (?:preferred |mother |native )?(?:language|tongue)(?:'s| is) {language}", "language", kind="free"),
     Rule(r"\b(?:switch|change|move)(?: over)?(?: back)? to {language}", "language", 0.95, kind="free", changes=True),
     # Where they are.
+    Rule(r"\b(?:but|and) (?:now )?live in {v}", "city", 0.85, kind="place"),
+    Rule(r"\b(?:i|we) (?:grew up in|come from|was born in|hail from) {v}", "home_town", 0.85, kind="place"),
+    Rule(r"\b(?:live|stay|staying|living|reside) (?:in [^.,;!?]{2,30}, )?at (?P<v>\d[^.;!?\n]{3,80}?)(?=[.;!?\n]"
+         r"|$)", "address",
+         0.8, kind="free"),
     Rule(r"\b(?:i|we) (?:now |currently )?live in {v}", "city", 0.92, kind="place"),
     Rule(r"\b{i} (?:now |currently )?(?:based|living|settled|residing|located) (?:in|at|out of) {v}", "city", 0.9,
           kind="place"),
@@ -122,10 +132,12 @@ RULES: tuple[Rule, ...] = (
     Rule(r"\b(?:my )?(?:delivery|shipping) address(?:'s| is|:)(?: now)? {long}", "delivery_address", kind="free"),
     Rule(r"\bmy time ?zone(?:'s| is) {v}", "timezone"),
     # What they do.
+    Rule(r"\bi work (?:the |in |on )?{bare} shifts?\b", "about.shift", 0.75, as_said="{v} shift"),
     Rule(r"\b(?:i|we) (?:now |currently )?work (?:at|for|with) {v}", "company", 0.9, kind="employer"),
     Rule(r"\b{i} (?:now |currently )?(?:working|employed) (?:at|for|with|by) {v}", "company", 0.9, kind="employer"),
     Rule(r"\b{have} (?:just |recently |now )?joined {v}", "company", 0.75, kind="proper", changes=True),
-    Rule(r"\bmy (?:new |current )?(?:company|employer|firm|business|workplace)(?:'s name)?(?:'s| is)(?: called|"
+    Rule(r"\bmy (?:new |current )?(?:company|employer|firm|business|workplace|studio|start-?up|shop|agency|clinic"
+         r"|practice|store)(?:'s name)?(?:'s| is)(?: called|"
           r" now)? {v}",
           "company", 0.9, kind="employer"),
     Rule(r"\bi (?:now |currently )?work as (?:an? |the )?{v}", "job", 0.9),
@@ -134,6 +146,18 @@ RULES: tuple[Rule, ...] = (
           "job", 0.85),
     Rule(r"\bi(?: am|'m) (?:now )?(?:an? |the ){v}", "job", 0.8, kind="occupation"),
     # How they are reached.
+    Rule(r"\b(?:new|correct|right|current) (?:e-?mail|mail|address)(?: [\w ]{1,20})? is"
+         r" {email}", "email", 0.92, kind="free",
+         changes=True),
+    Rule(r"\b(?:message|call|contact|write(?: to)?|text|ring|reach) me only (?P<v>(?:after|before|between|on|in)"
+         r" [^.,;!?\n]{1,50}?)"
+         r"(?=[.,;!?\n]|$)", "contact_time", 0.88, kind="free"),
+    Rule(r"\b(?:message|call|contact|write(?: to)?|text|ring|reach) me (?P<v>(?:after|before|between)"
+         r" \d[^.,;!?\n]{0,40}?)"
+         r"(?=[.,;!?\n]|$)", "contact_time", 0.7, kind="free"),
+    Rule(r"\byou (?:may|can) (?:call|message|write|contact|reach|ring)(?: me)? (?P<v>(?:any ?time|only|after"
+         r"|before|between|on"
+         r" week)[^.,;!?\n]{0,50}?)(?=[.,;!?\n]|$)", "contact_time", 0.8, kind="free"),
     Rule(r"\bmy (?:new |current |personal |work |office )?(?:phone|mobile|cell|whatsapp|contact)?"
           r" ?(?:number|phone|mobile)(?:'s| is|:)(?: now)? {phone}", "phone", 0.95, kind="free"),
     Rule(r"\b(?:reach|call|text|whatsapp) me (?:at|on) {phone}", "phone", 0.85, kind="free"),
@@ -141,13 +165,14 @@ RULES: tuple[Rule, ...] = (
           r" {email}",
           "email", 0.95, kind="free"),
     Rule(r"\b(?:reach|e-?mail|write to|mail) me (?:at|on) {email}", "email", 0.85, kind="free"),
-    Rule(r"\b(?:contact|reach|message|update|notify|inform|remind) me (?:only )?(?:by|on|via|over|through) {channel}",
+    Rule(r"\b(?:contact|reach|message|update|notify|inform|remind|call|ring|write to) me (?:only )?(?:by|on|via"
+         r"|over|through) {channel}",
           "contact_by", kind="free"),
     Rule(r"\bi (?:prefer|would prefer|'d prefer) (?:to be (?:contacted|reached) (?:by|on|via|over) )?{channel}",
           "contact_by", 0.85, kind="free"),
     Rule(r"\b(?:best|good|right) time to (?:reach|call|contact|ring) me is {v}", "contact_time", kind="free"),
     Rule(r"\b(?P<v>(?:never|don't|do not) (?:ever )?(?:call|ring|phone|message|contact|text) me"
-          r" (?:before|after|between|on|during|at) [^.,;!?\n]{1,50}?)" + _STOP, "contact_time", kind="free"),
+          r" (?:before|after|between|on|during|at) [^.,;!?\n]{1,50}?)(?=[.,;!?\n]|$)", "contact_time", kind="free"),
     # What they have.
     Rule(r"\b{i} (?:now |currently )?on (?:the |your |a )?{bare} (?:plan|tier|package|subscription"
           r"|membership)\b", "plan",
@@ -164,7 +189,8 @@ RULES: tuple[Rule, ...] = (
           r" (?:plan|tier|package|subscription|membership)\b", "plan", 0.9, changes=True),
     Rule(r"\bi drive (?:an? |the )?{v}", "vehicle", 0.85),
     Rule(r"\bmy (?:new |current )?(?:car|bike|vehicle|scooter)(?:'s| is)(?: now)? an? {v}", "vehicle", 0.85),
-    Rule(r"\b(?:my|our) (?:total |monthly |maximum |max )?budget(?:'s| is)(?: now)?(?: about| around| up to)? {long}",
+    Rule(r"\b(?:my|our) (?:total |monthly |maximum |max )?budget(?: for [\w ]{1,30}?)?(?:'s| is)(?: now)?(?: about"
+         r"| around| up to)? {long}",
           "budget", 0.9, kind="figure"),
     Rule(r"\bi (?:always |usually |normally |generally |only )?(?:prefer to )?pay (?:by|with|via|using|through) {v}",
           "pays_by", 0.85),
@@ -181,7 +207,8 @@ RULES: tuple[Rule, ...] = (
     Rule(r"\bi (?:always|usually|normally) (?:order|take|buy|get|have|drink|eat|book|choose) {v}", "", 0.78,
          kind="preferred"),
     # What they eat.
-    Rule(r"\b{i} (?:now |currently )?(?:an? )?(?:strict(?:ly)? |pure )?{diet}", "diet", 0.92, kind="free"),
+    Rule(r"\b{i} (?:now |currently |still |also |all )*(?:an? )?(?:strict(?:ly)? |pure"
+         r" )?{diet}", "diet", 0.92, kind="free"),
     Rule(r"\b{have} (?:just |recently |now )?(?:become|became|gone|went|turned) (?:an? )?{diet}", "diet", 0.92,
           kind="free", changes=True),
     Rule(r"\b(?:i|we) (?:only )?eat (?:only )?(?P<v>(?:vegetarian|vegan|halal|kosher|jain|veg|non-veg)\b(?:"
@@ -192,6 +219,7 @@ RULES: tuple[Rule, ...] = (
     Rule(r"\b(?:i am|i'm|my (?:son|daughter) is) (?:also )?allergic to {v}", "allergy", 0.95),
     Rule(r"\bi have an? {bare} allergy", "allergy", 0.95),
     # Who belongs to them.
+    Rule(r"{cap},? (?:is |who is )?(?:my|our) {who}\b", "who", 0.85, kind="proper"),
     Rule(r"\b(?:my|our) {who}(?:'s name is|'s called| is called| is named|, whose name is) {name}", "who", 0.92,
           kind="name"),
     Rule(r"\b(?:my|our) {who}(?: is|'s|,)? {cap}", "who", 0.8, kind="proper"),
@@ -200,6 +228,21 @@ RULES: tuple[Rule, ...] = (
     Rule(r"\b(?:i|we) have (?P<v>(?:\d|one|two|three|four|an?) (?:[\w-]+ )?(?:dogs?|cats?|parrots?|cows?|rabbits?)"
           r"(?: (?:named|called) [\w' ]{1,30}?)?)" + _STOP, "family.pets", 0.85, kind="free"),
     # What they like.
+    Rule(r"^for (?:the |my |our )?(?P<what>[\w-]+) (?:i|we)(?:'d| would| will|'ll)? (?:love|like|prefer|want|take"
+         r"|have) {v}", "what",
+         0.85),
+    Rule(r"\b(?:i|we)(?:'d| would) rather (?:have|take|use|go with|go for) {bare}(?: (?:on|in|for|at)"
+         r" [^.,;!?]{1,30}?)?,? (?:and )?"
+         r"(?:not|than) {u}" + _STOP, "", 0.88, kind="preferred", changes=True),
+    Rule(r"\b(?:i|we)(?:'d| would) rather (?:have|take|use|go with|go for) {v}", "", 0.8, kind="preferred"),
+    Rule(r"\b(?:give|show|send|tell|quote|list)(?: me| us)? (?:the |all |your )?(?:figures|prices|values|amounts"
+         r"|numbers|everything"
+         r"|quotes?|estimates?|measurements|dimensions) in {v}", "", 0.85, kind="preferred"),
+    Rule(r"\bkeep (?:your |the |all )?(?:answers|replies|messages|explanations) {v}", "preference.answers", 0.9),
+    Rule(r"\b(?P<v>short|shorter|brief|long|longer|detailed|concise|simple) (?:answers|replies|messages"
+         r"|explanations)\b(?! are\b)",
+         "preference.answers", 0.8, kind="free"),
+    Rule(r"\b(?:i|we) (?:take|drink|have|order) {v}", "", 0.75, kind="usual"),
     Rule(r"\bmy (?:all[- ]time )?favou?rite (?P<what>[\w-]+(?: [\w-]+)?)(?:'s| is|:)(?: now)? {v}", "what", 0.9),
     Rule(r"\b(?:i|we)(?:'d| would)?(?: really| much| generally| usually| always| now)? prefer {bare} (?:over|to"
           r"|instead of"
@@ -239,40 +282,6 @@ RULES: tuple[Rule, ...] = (
           r"|ಮಾತನಾಡಿ)", "language", 0.9, kind="free"),
     Rule(r"எனக்கு (?P<v>\S+(?: \S+)?) (?:பிடிக்கும்)", "", 0.8, as_said="{v} பிடிக்கும்", kind="liked"),
     Rule(r"எனக்கு (?P<v>\S+(?: \S+)?) (?:பிடிக்காது)", "", 0.8, as_said="{v} பிடிக்காது", kind="liked"),
-)  # fmt: skip
-
-ENDINGS: tuple[Rule, ...] = (
-    Rule(
-        r"^(?:please |pls |kindly )*(?:forget|erase|delete|don't (?:remember|keep)|do not (?:remember|keep)|stop"
-          r" remembering)"
-        r" (?:everything|all)(?: that)?(?: (?:about me|you (?:know|remember)(?: about me)?|i (?:said|told"
-          r" you)(?: about me)?))?"
-        r"(?=[.!]|$)",
-        "everything", 0.95, kind="free", ends=True,
-    ),
-    Rule(r"^(?:please |pls |kindly )*(?:forget|don't remember|erase|delete) (?:that|this|it|what i (?:just"
-          r" )?(?:said|told you))"
-          r"(?: please)?[.!]*$", "", 0.9, as_said="", kind="free", ends=True),
-    Rule(r"^(?:please |pls |kindly )*(?:forget|erase|delete|remove|don't (?:remember|keep|store|use)"
-          r"|do not (?:remember|keep|store|use)|stop using) (?:about )?(?:my|our) {v}", "", 0.92, ends=True),
-    Rule(r"^(?:please |pls |kindly )*(?:forget|ignore|disregard)(?: what i (?:said|told you) about| that (?:i|my"
-          r"|we)(?:'m|'ve)?"
-          r"| about) {v}", "", 0.9, ends=True),
-    Rule(r"\b(?:i|we)(?:'m| am|'re| are)? no longer (?:an? |have an? |have |in |on |at |with |live in |work"
-          r" (?:at|for) |use "
-          r"|like |need |want |eat |drink |drive |own )*{v}", "", 0.9, ends=True),
-    Rule(r"\b(?:i|we) (?:don't|do not) (?:live in|work (?:at|for)|have|use|like|need|want|eat|drink|drive|own)"
-          r" (?:an? |the )?"
-          r"{bare} any ?more\b", "", 0.9, ends=True),
-    Rule(r"\b(?:i'm|i am|we're|we are) not (?:an? |in |on |at |with |working (?:at|for) )*{bare} any ?more\b", "", 0.9,
-          ends=True),
-    Rule(r"\b{have} (?:just |recently )?(?:left|quit|resigned from|stopped using|stopped (?:eating|drinking)"
-          r"|given up|gave up"
-          r"|sold|cancelled|canceled) (?:my |our |the |an? )?{v}", "", 0.85, ends=True),
-    Rule(r"\bmy {bare} (?:is|are) (?:no longer (?:valid|current|relevant|true)|not (?:valid|current|relevant"
-          r"|true) any ?more)", "",
-          0.9, ends=True),
-    Rule(r"\b(?:i'm|i am) (?:no longer|not) allergic to {v}", "allergy", 0.92, ends=True),
 )  # fmt: skip
 
 CORRECTION = (

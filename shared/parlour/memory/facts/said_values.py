@@ -2,6 +2,7 @@
 
 import re
 
+from parlour.memory.facts.keys import is_taken
 from parlour.memory.facts.said_rules import LANGUAGES
 from parlour.memory.facts.wording import plain, telling, words
 from parlour.models.words import vocabulary
@@ -122,7 +123,11 @@ def _is_standing(_value: str, spoken: list[str]) -> bool:
     return len(spoken) >= 2 and not plain(" ".join(spoken)).startswith(("never mind", "always been", "never had"))
 
 
-_ARTICLES = frozenset({"short", "employer", "occupation", "liked", "preferred", "place"})
+def _is_usual(_value: str, spoken: list[str]) -> bool:
+    return len(spoken) <= _MOST_WORDS and any(is_taken(word) for word in spoken)
+
+
+_ARTICLES = frozenset({"short", "employer", "occupation", "liked", "preferred", "usual", "place"})
 _FITS = {
     "name": _is_name,
     "proper": _is_proper,
@@ -132,6 +137,7 @@ _FITS = {
     "occupation": _is_occupation,
     "liked": _is_liked,
     "preferred": _is_liked,
+    "usual": _is_usual,
     "short": _is_short,
     "dated": _is_dated,
     "figure": _is_figure,
