@@ -71,6 +71,7 @@ PURE = {
         "facts/own_text",
         "facts/rules",
         "facts/said",
+        "facts/said_endings",
         "facts/said_rules",
         "facts/said_values",
         "facts/sensitive",
