@@ -314,6 +314,29 @@ def test_a_message_from_the_phone_at_the_same_moment_is_not_lost(
     assert mains(desk) == [where]
 
 
+def test_what_was_begun_as_the_visitors_and_is_written_later_is_their_new_selfs(desk: Desk) -> None:
+    """A worker read a conversation before, and writes down what it gathered after."""
+    on_the_phone(desk)
+    visitor, session, now_one = one(desk)
+    for table, values in (
+        ("facts", "'user', '{user}', binding_id, 'city', 'Goa', 0.9, 'said', now(), now(), now()"),
+        ("episodes", "'{user}', binding_id, id, 'They met.', now(), now(), now()"),
+    ):
+        columns = {
+            "facts": "scope, user_id, binding_id, key, value, confidence, origin, valid_from, sure_at, created_at",
+            "episodes": "user_id, binding_id, session_id, text, from_at, until_at, created_at",
+        }[table]
+        told = values.replace("{user}", str(visitor.id))
+        written = desk.rows(
+            f"INSERT INTO {table} (tenant_id, id, {columns}) SELECT tenant_id, '{uuid7(desk.clock())}', {told}"
+            f" FROM sessions WHERE id = '{session}' RETURNING user_id"
+        )
+        assert written == [(now_one.user_id,)]
+    with desk.database.transaction(desk.tenant_id) as tx:
+        late = people.open_session(visitor, tx, binding_id=binding_of(desk, session), now=desk.clock(), new_id=uuid7)
+    assert late.user_id == now_one.user_id
+
+
 def test_of_a_code_that_nobody_gives_back_nothing_is_left(desk: Desk) -> None:
     with_template(desk)
     visitor, session = on_the_web(desk)

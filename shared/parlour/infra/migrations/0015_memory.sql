@@ -353,10 +353,11 @@ CREATE INDEX phone_links_session ON phone_links (tenant_id, session_id) WHERE se
 -- What was begun as a visitor's and is written once they turned out to be somebody else is that user's. It waits for
 -- whoever is joining the two.
 CREATE FUNCTION follow_merged_user() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    other uuid;
 BEGIN
-    SELECT COALESCE(u.merged_into, u.id) INTO NEW.user_id
-      FROM users u WHERE u.tenant_id = NEW.tenant_id AND u.id = NEW.user_id
-       FOR KEY SHARE;
+    SELECT u.merged_into INTO other FROM users u WHERE u.tenant_id = NEW.tenant_id AND u.id = NEW.user_id FOR KEY SHARE;
+    NEW.user_id := COALESCE(other, NEW.user_id);
     RETURN NEW;
 END
 $$;
