@@ -32,6 +32,33 @@ _DREAMT = "The user bought three helicopters named Odin in Reykjavik."
 
 
 @dataclass
+class Summariser:
+    """Writes summaries. faulty: whether some are wrong; read: the tokens of every question."""
+
+    faulty: bool = False
+    provider: str = "anthropic"
+    read: list[int] = field(default_factory=list)
+
+    def stream(self, request: ModelRequest, /, *, seconds_left: float) -> Iterator[Part]:  # noqa: ARG002
+        yield _completed(request, self.answer(_asked(request)))
+
+    def answer(self, asked: str) -> str:
+        """The summary before, as much of it as fits, and the first words of each new message."""
+        self.read.append(tokens.count(asked))
+        before = _BEFORE.search(asked)
+        older = before[1].split()[-_OLDER:] if before and not before[1].startswith("(none") else []
+        lines = [(int(number), who, text.split()) for number, who, text in _LINE.findall(asked)]
+        new = [f"The {who} said: {' '.join(words[:_OPENING]).rstrip('.')}." for _, who, words in lines]
+        kind = len(self.read) % _WRONG_EVERY if self.faulty else 0
+        parts = [*([] if kind == 1 else older), *new, *([_MADE_UP] if kind == 2 else [])]
+        return canonical({
+            "summary": " ".join(parts), "kept_message_ids": [number for number, _, _ in lines[::2]],
+            "dropped_message_ids": [number for number, _, _ in lines[1::2]], "agent_state_item_updates": [],
+            "agent_state_updates": {},
+        })  # fmt: skip
+
+
+@dataclass
 class Clerk:
     """Answers for all work of memory, and counts what it was asked for. given: every fact that it gave."""
 
@@ -39,7 +66,7 @@ class Clerk:
     provider: str = "anthropic"
     extractions: int = 0
     episodes: int = 0
-    summaries: int = 0
+    summariser: Summariser = field(default_factory=lambda: Summariser(faulty=True))
     given: list[Taken] = field(default_factory=list)
     _by_words: dict[str, list[Turn]] = field(default_factory=lambda: defaultdict(list))
 
@@ -48,15 +75,11 @@ class Clerk:
             self._by_words[_plain(own_text(turn.user))].append(turn)
 
     def stream(self, request: ModelRequest, /, *, seconds_left: float) -> Iterator[Part]:  # noqa: ARG002
-        system = "\n".join(str(block.get("text", "")) for block in request.system)
-        asked = [block["text"] for message in request.messages for block in blocks_of(message) if "text" in block]
-        is_first = len(request.messages) == 1
-        if _SUMMARISES in system:
-            answer = self._summary(str(asked[0]))
+        asked = _asked(request)
+        if _SUMMARISES in str(request.system[0]["text"]):
+            yield _completed(request, self.summariser.answer(asked))
         else:
-            answer = self._facts(str(asked[0]), is_first=is_first)
-        usage = Usage(tokens.count(canonical(request.to_json())), tokens.count(answer))
-        yield Completed(({"type": "text", "text": answer},), "end_turn", usage)
+            yield _completed(request, self._facts(asked, is_first=len(request.messages) == 1))
 
     def _facts(self, asked: str, *, is_first: bool) -> str:
         self.extractions += is_first
@@ -86,19 +109,15 @@ class Clerk:
         is_wrong = self.episodes % _WRONG_EVERY == 0
         return [{"text": _DREAMT if is_wrong else f"The user wrote: {text}"[:500], "messages": [number]}]
 
-    def _summary(self, asked: str) -> str:
-        self.summaries += 1
-        before = _BEFORE.search(asked)
-        older = before[1].split()[-_OLDER:] if before and not before[1].startswith("(none") else []
-        lines = [(int(number), who, text.split()) for number, who, text in _LINE.findall(asked)]
-        new = [f"The {who} said: {' '.join(words[:_OPENING]).rstrip('.')}." for _, who, words in lines]
-        kind = self.summaries % _WRONG_EVERY
-        parts = [*([] if kind == 1 and self.summaries > 1 else older), *new, *([_MADE_UP] if kind == 2 else [])]
-        return canonical({
-            "summary": " ".join(parts), "kept_message_ids": [number for number, _, _ in lines[::2]],
-            "dropped_message_ids": [number for number, _, _ in lines[1::2]], "agent_state_item_updates": [],
-            "agent_state_updates": {},
-        })  # fmt: skip
+
+def _completed(request: ModelRequest, answer: str) -> Completed:
+    usage = Usage(tokens.count(canonical(request.to_json())), tokens.count(answer))
+    return Completed(({"type": "text", "text": answer},), "end_turn", usage)
+
+
+def _asked(request: ModelRequest) -> str:
+    """The user's first words, whatever was asked again."""
+    return str(blocks_of(request.messages[0])[0]["text"])
 
 
 def _plain(text: str) -> str:
