@@ -53,7 +53,7 @@ def resolve(candidate: Candidate, live: Sequence[Known]) -> list[Candidate]:
         return [replace(candidate, key=one.key, value=one.value) for one in _taken_back(candidate, live)]
     if candidate.instead_of:
         replaced = [one for one in live if says(one.value, candidate.instead_of)]
-        named = [one for one in replaced if one.key == candidate.key] or replaced
+        named = [one for one in replaced if one.key == candidate.key] or _closest(candidate.instead_of, replaced)
         if named:
             return [replace(candidate, key=named[0].key)]
     return [candidate] if candidate.key else []
@@ -84,10 +84,22 @@ def _best(told: str, live: Sequence[Known]) -> list[Known]:
     """The facts that the words name: by their value, else by what their key is called."""
     by_value = [one for one in live if _is_about(told, one)]
     if by_value:
-        return by_value
+        return _closest(told, by_value)
     wanted = frozenset(telling(told))
     named = [one for one in live if wanted and wanted <= keys.known_names(one.key)]
     return named if len({one.key for one in named}) == 1 else [one for one in named if _is_named(one, wanted)]
+
+
+def _closest(told: str, found: Sequence[Known]) -> list[Known]:
+    """Of several facts that words may mean, those whose key they name, and whose whole value they are: who cancels the
+    Studio plan has not left the studio."""
+    spoken = frozenset(words(told))
+
+    def nearness(one: Known) -> tuple[bool, bool]:
+        return bool(spoken & keys.known_names(one.key)), values.same(one.value, told)
+
+    best = max(map(nearness, found), default=None)
+    return [one for one in found if nearness(one) == best]
 
 
 def _is_named(one: Known, wanted: frozenset[str]) -> bool:

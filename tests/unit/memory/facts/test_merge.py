@@ -102,6 +102,8 @@ def test_only_what_the_words_name_is_taken_back() -> None:
     assert ended("my keys") == []
     assert ended("my car in Pune") == []
     assert ended("the city of Pune") == ["city"]
+    live += [known("Shaikh Studio", 3, key="about.studio"), known("Studio", 4, key="plan")]
+    assert ended("the Studio plan") == ["plan"]
 
 
 def test_forget_that_means_what_was_said_last_and_not_long_ago() -> None:
