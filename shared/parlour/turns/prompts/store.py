@@ -13,7 +13,7 @@ from parlour.memory.summary.telling import KINDS
 
 SQL = Queries.beside(__file__)
 
-_LINES = 6
+_LINES = 4
 """Lines beside a summary that are read, of each kind; some twenty have room in all."""
 
 
