@@ -50,22 +50,13 @@ class Letters:
 
 
 @dataclass
-class Aviary:
-    """A desk with canaries. planted: what each is called by, by where it was put."""
+class Room:
+    """A desk where things are forgotten, with its buckets and its dead letters."""
 
     desk: Desk
-    cluster: Cluster
-    name: str
     bucket: MediaBucket = field(default_factory=MediaBucket)
     files: MediaBucket = field(default_factory=MediaBucket)
     letters: dict[str, Letters] = field(default_factory=lambda: {"intake": Letters(), "turns-web": Letters()})
-    planted: dict[str, str] = field(default_factory=dict)
-
-    def bird(self, where: str) -> str:
-        """A new canary."""
-        found = f"CANARY-{len(self.planted):02}X"
-        self.planted[found] = where
-        return found
 
     def forget(self, kind: Kind, target_id: UUID, **how: bool) -> JsonObject:
         desk = self.desk
@@ -80,10 +71,44 @@ class Aviary:
         )  # fmt: skip
         embedder.run(services, desk.tenant_id, lambda: 300.0)
 
+
+@dataclass
+class Aviary:
+    """A room with canaries. planted: what each is called by, by where it was put."""
+
+    room: Room
+    cluster: Cluster
+    name: str
+    planted: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def desk(self) -> Desk:
+        return self.room.desk
+
+    @property
+    def bucket(self) -> MediaBucket:
+        return self.room.bucket
+
+    @property
+    def letters(self) -> dict[str, Letters]:
+        return self.room.letters
+
+    def bird(self, where: str) -> str:
+        """A new canary."""
+        found = f"CANARY-{len(self.planted):02}X"
+        self.planted[found] = where
+        return found
+
+    def forget(self, kind: Kind, target_id: UUID, **how: bool) -> JsonObject:
+        return self.room.forget(kind, target_id, **how)
+
+    def embed(self) -> None:
+        self.room.embed()
+
     def seen(self) -> dict[str, set[str]]:
         """Where which canaries are: tables, objects and queues."""
         found = {f"table {name}": birds(words) for name, words in self.tables().items()}
-        for bucket, kept in (("media", self.bucket.kept), ("files", self.files.kept)):
+        for bucket, kept in (("media", self.bucket.kept), ("files", self.room.files.kept)):
             found[f"object {bucket}"] = birds("".join(kept)) | {
                 one for data in kept.values() for one in birds(data.decode("utf-8", "replace"))
             }

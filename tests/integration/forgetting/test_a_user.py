@@ -16,7 +16,7 @@ from parlour.knowledge.records import stale
 from parlour.pulse.pulse import Order
 from parlour.pulse.writing import writer
 from tests.desk import PHONE, Desk, calls, says, searches
-from tests.integration.forgetting.aviary import Aviary
+from tests.integration.forgetting.aviary import Aviary, Room
 from tests.integration.pulses_read import services as pulse_services
 from tests.integration.turns.test_about_a_record import about
 from tests.post import PNG, Post
@@ -26,7 +26,7 @@ OTHER = "+919800000002"
 
 @pytest.fixture
 def aviary(desk: Desk, cluster: Cluster, database_name: str) -> Aviary:
-    return Aviary(desk, cluster, database_name)
+    return Aviary(Room(desk), cluster, database_name)
 
 
 def say(desk: Desk, text: str, *script: list[Any], sender: str = PHONE) -> None:

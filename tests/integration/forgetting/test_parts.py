@@ -1,7 +1,6 @@
 """A message, a file or a fact is forgotten: what was made of it goes, what has nothing to do with it stays."""
 
 from datetime import timedelta
-from typing import Any
 from uuid import UUID
 
 import pytest
@@ -16,65 +15,21 @@ from parlour.infra.jsonable import JsonObject, canonical
 from parlour.principal import Principal
 from parlour.turns.prompts.rebuild import rebuild
 from tests.desk import Desk, calls, says, searches
-from tests.integration.forgetting.aviary import Aviary
+from tests.integration.forgetting.aviary import Aviary, Room
 from tests.integration.knowledge.file_desk import FileDesk
+from tests.integration.talking import Talk
 
 CODE = "CANARY-77X"
 
 
 @pytest.fixture
 def aviary(desk: Desk, cluster: Cluster, database_name: str) -> Aviary:
-    return Aviary(desk, cluster, database_name)
-
-
-class Talk:
-    """A visitor of the web, and what they say."""
-
-    def __init__(self, aviary: Aviary) -> None:
-        self.desk = aviary.desk
-        self.visitor = self.desk.visit()
-        self.session = self.desk.session_of(self.visitor)
-
-    def say(self, text: str, *script: list[Any]) -> UUID:
-        desk = self.desk
-        desk.clock.now += timedelta(seconds=20)
-        message = desk.write_web(self.visitor, self.session, text)
-        desk.model.script = [*script]
-        desk.run()
-        return message
-
-    def prompt(self, text: str = "And now?") -> str:
-        """Their next prompt, whole."""
-        self.say(text, says("Well then."))
-        request = self.desk.model.requests[-1]
-        return canonical([*request.system, *request.messages])
-
-    def one(self, column: str, message: UUID) -> object:
-        ((found,),) = self.desk.rows(f"SELECT {column} FROM messages WHERE id = '{message}'")
-        return found
-
-    def fact(self, value: str, *messages: UUID, superseded_by: UUID | None = None, key: str = "city") -> UUID:
-        made, said = uuid7(self.desk.clock()), ", ".join(f"'{one}'::uuid" for one in messages)
-        ended = f"now(), 'contradicted', '{superseded_by}'" if superseded_by else "NULL, NULL, NULL"
-        self.desk.rows(
-            "INSERT INTO facts (tenant_id, id, scope, user_id, binding_id, key, value, confidence, origin, messages,"
-            " valid_from, sure_at, created_at, session_id, valid_until, ended, superseded_by)"
-            f" SELECT tenant_id, '{made}', 'user', user_id, binding_id, '{key}', '{value}', 0.9, 'said',"
-            f" ARRAY[{said}]::uuid[], now(), now(), now(), id, {ended} FROM sessions WHERE id = '{self.session}'"
-            " RETURNING id"
-        )
-        return made
-
-    def summary(self, text: str, until_turn: int, version: int) -> None:
-        self.desk.rows(
-            "INSERT INTO summaries (tenant_id, session_id, version, until_turn, text, created_at) VALUES"
-            f" (current_tenant(), '{self.session}', {version}, {until_turn}, '{text}', now()) RETURNING 1"
-        )
+    return Aviary(Room(desk), cluster, database_name)
 
 
 @pytest.fixture
 def talk(aviary: Aviary) -> Talk:
-    return Talk(aviary)
+    return Talk(aviary.desk)
 
 
 def left(desk: Desk, table: str, column: str = "id") -> list[object]:
@@ -204,7 +159,7 @@ def test_a_file_goes_with_what_was_read_from_it_and_with_the_turns_that_drew_fro
     aviary: Aviary, talk: Talk
 ) -> None:
     desk = aviary.desk
-    files = FileDesk(desk.database, desk.admin, desk.clock, bucket=aviary.files)
+    files = FileDesk(desk.database, desk.admin, desk.clock, bucket=aviary.room.files)
     file = files.upload(f"{CODE}.md", f"# Gate\n\nThe gate opens with {CODE} at night.".encode(), "project/NRS")
     files.work()
     aviary.embed()
@@ -237,14 +192,13 @@ def test_what_is_not_there_is_not_found_and_what_was_forgotten_gives_its_report_
     with pytest.raises(NotFound):
         aviary.forget("user", uuid7(aviary.desk.clock()))
     talk.say("Hello.", says("Good morning."))
-    user = UUID(str(talk.visitor.id))
-    report = aviary.forget("user", user)
-    assert aviary.forget("user", user)["id"] == report["id"]
+    report = aviary.forget("user", talk.user)
+    assert aviary.forget("user", talk.user)["id"] == report["id"]
 
 
 def test_nobody_but_an_administrator_has_anything_forgotten(aviary: Aviary) -> None:
     desk = aviary.desk
-    services = Services(desk.database, aviary.bucket, aviary.files, {}, desk.clock, uuid7)
+    services = Services(desk.database, aviary.bucket, aviary.room.files, {}, desk.clock, uuid7)
     editor = Principal(desk.tenant_id, "key", roles=frozenset({"editor", "viewer"}), clearance=3)
     with pytest.raises(Forbidden):
         erase.forget(editor, services, Wish(Target("user", uuid7(desk.clock()))), lambda: 60.0)

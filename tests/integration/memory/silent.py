@@ -3,15 +3,14 @@
 import json
 from datetime import timedelta
 from decimal import Decimal
-from uuid import UUID
 
 from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import JsonObject
 from parlour.memory.consolidating import consolidator
 from parlour.memory.order import Order
 from parlour.memory.services import Services
-from parlour.principal import Principal
 from tests.desk import Desk, says
+from tests.integration.talking import Talk
 
 
 def services(desk: Desk) -> Services:
@@ -21,26 +20,13 @@ def services(desk: Desk) -> Services:
     )  # fmt: skip
 
 
-class Silent:
+class Silent(Talk):
     """A visitor's conversation of some turns."""
 
     def __init__(self, desk: Desk, turns: int = 0) -> None:
-        self.desk, self.visitor = desk, desk.visit()
-        self.session = desk.session_of(self.visitor)
+        super().__init__(desk)
         for number in range(turns):
             self.say(f"Line {number} of the talk.")
-
-    @property
-    def principal(self) -> Principal:
-        return self.visitor
-
-    def say(self, text: str, reply: str = "I see.") -> UUID:
-        desk = self.desk
-        desk.clock.now += timedelta(seconds=30)
-        message = desk.write_web(self.visitor, self.session, text)
-        desk.model.script = [says(reply)]
-        desk.run()
-        return message
 
     def fall_silent(self, hours: float = 25) -> None:
         self.desk.clock.now += timedelta(hours=hours)

@@ -9,19 +9,18 @@ import pytest
 from local.database import Cluster
 from parlour.infra import work_due
 from parlour.infra.errors import ObjectsUnavailable
-from parlour.infra.ids import uuid7
 from parlour.memory.archiving import archive
 from parlour.memory.order import Order
 from parlour.turns import read
 from tests.desk import Desk
-from tests.integration.forgetting.aviary import Aviary
+from tests.integration.forgetting.aviary import Aviary, Room
 from tests.integration.memory.silent import Silent, services
 from tests.post import MediaBucket
 
 
 @pytest.fixture
 def aviary(desk: Desk, cluster: Cluster, database_name: str) -> Aviary:
-    return Aviary(desk, cluster, database_name)
+    return Aviary(Room(desk), cluster, database_name)
 
 
 @pytest.fixture
@@ -97,18 +96,14 @@ def test_a_message_that_lies_there_is_forgotten_there_and_with_its_user_all(avia
     assert "Line 3 of the talk." not in lines(aviary)
     assert "Line 4 of the talk." in lines(aviary)
     assert aviary.desk.rows("SELECT messages FROM archived_messages") == [(18,)]
-    aviary.forget("user", UUID(str(old.visitor.id)))
+    aviary.forget("user", old.user)
     assert [key for key in aviary.bucket.kept if "/archive/" in key] == []
 
 
 def test_one_that_was_begun_and_never_ended_is_reached_too(aviary: Aviary, old: Silent) -> None:
     desk, key = aviary.desk, f"tenant/{aviary.desk.tenant_id}/archive/x.jsonl"
-    ((message, position),) = desk.rows("SELECT id, position FROM messages WHERE body = 'Line 3 of the talk.'")
+    ((message,),) = desk.rows("SELECT id FROM messages WHERE body = 'Line 3 of the talk.'")
     aviary.bucket.kept[key] = json.dumps({"id": str(message), "body": "Line 3 of the talk."}).encode()
-    desk.rows(
-        "INSERT INTO archived_messages (tenant_id, id, session_id, object_key, first_position, last_position, from_at,"
-        f" until_at, messages, size_bytes, sha256, created_at) SELECT tenant_id, '{uuid7(desk.clock())}', id, '{key}',"
-        f" {position}, {position}, now(), now(), 1, 1, '', now() FROM sessions WHERE id = '{old.session}' RETURNING 1"
-    )
+    old.archive(key, UUID(str(message)))
     aviary.forget("message", UUID(str(message)))
     assert key not in aviary.bucket.kept

@@ -2,7 +2,6 @@
 
 import json
 from datetime import timedelta
-from uuid import UUID
 
 import pytest
 
@@ -25,20 +24,6 @@ def mark(talk: Silent) -> None:
         due.note(tx, talk.session, talk.desk.clock())
 
 
-def episode(talk: Silent, text: str, message: UUID) -> UUID:
-    made = uuid7(talk.desk.clock())
-    talk.desk.rows(
-        "INSERT INTO context_rows (tenant_id, id, kind, title, content, content_hash, session_id, created_at)"
-        f" VALUES (current_tenant(), '{made}', 'episode', '', '{text}', '', '{talk.session}', now()) RETURNING 1"
-    )
-    talk.desk.rows(
-        "INSERT INTO episodes (tenant_id, id, user_id, binding_id, session_id, text, from_at, until_at, messages,"
-        f" row_id, recalled, created_at) SELECT tenant_id, '{made}', user_id, binding_id, id, '{text}', now(), now(),"
-        f" ARRAY['{message}'::uuid], '{made}', 3, now() FROM sessions WHERE id = '{talk.session}' RETURNING 1"
-    )
-    return made
-
-
 def test_one_of_more_than_twenty_turns_is_looked_at_a_day_after_its_last_word(talk: Silent) -> None:
     mark(talk)
     assert talk.due("consolidation") == []
@@ -52,7 +37,7 @@ def test_one_of_more_than_twenty_turns_is_looked_at_a_day_after_its_last_word(ta
 def test_it_becomes_facts_and_one_episode_in_the_place_of_those_noted_on_the_way(talk: Silent) -> None:
     desk = talk.desk
     said = talk.say("By the way, I live in Pune and work as a surveyor.")
-    noted = episode(talk, "They live in Pune.", said)
+    noted = talk.episode("They live in Pune.", said)
     talk.fall_silent()
     fact: JsonObject = {"key": "city", "value": "Pune", "confidence": 0.9, "messages": [21]}
     talk.consolidate(

@@ -78,7 +78,9 @@ class _Work:
                 self.principal, lambda tx: store.old_sessions(tx, before, KEPT_TURNS, _SESSIONS)
             )  # fmt: skip
             for session_id in found:
-                while self._archive(session_id, before):
+                more = True
+                while more:
+                    more = self._archive(session_id, before)
                     if seconds_left() < _SECONDS_KEPT:
                         return False
             if len(found) < _SESSIONS:
