@@ -218,6 +218,7 @@ CREATE INDEX kept_verbatim_message ON kept_verbatim (tenant_id, message_id);
 CREATE FUNCTION sources_of(turn_ids uuid[]) RETURNS TABLE (source text)
     LANGUAGE plpgsql STABLE ROWS 20
 AS $$
+#variable_conflict use_column
 BEGIN
     RETURN QUERY
     SELECT COALESCE('documents/' || d.id, 'files/' || f.id, 'entities/' || e.id, 'context_rows/' || r.id)

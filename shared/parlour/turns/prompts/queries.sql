@@ -31,9 +31,9 @@ WITH kept AS (
 ), lines AS MATERIALIZED (
     -- Of each kind the few that were said last.
     SELECT k.*
-      FROM unnest(%(kinds)s::text[]) WITH ORDINALITY AS one (kind, of)
+      FROM unnest(%(kinds)s::text[]) WITH ORDINALITY AS one (kind, rank)
      CROSS JOIN LATERAL (
-           SELECT k.turn, k.ours, one.of, row_number() OVER (ORDER BY k.last_turn DESC, k.id DESC) AS place,
+           SELECT k.turn, k.ours, one.rank, row_number() OVER (ORDER BY k.last_turn DESC, k.id DESC) AS place,
                   jsonb_build_object('turn', k.turn, 'text', k.text, 'message_id', k.message_id, 'ours', k.ours) AS line
              FROM kept_verbatim k
             WHERE k.session_id = %(session_id)s AND k.kind = one.kind AND k.untold
@@ -77,7 +77,7 @@ WITH kept AS (
                                                                   'dead', d.numbers) ORDER BY over.number)
               FROM over LEFT JOIN dead d USING (number)) AS past,
            (SELECT jsonb_agg(number) FROM closed) AS closed,
-           (SELECT summary || jsonb_build_object('kept', (SELECT jsonb_agg(line ORDER BY place, of) FROM lines))
+           (SELECT summary || jsonb_build_object('kept', (SELECT jsonb_agg(line ORDER BY place, rank) FROM lines))
               FROM summed) AS summary,
            (SELECT s.version IS NULL OR f.level > %(clearance)s OR f.is_gone
               FROM pinned p
