@@ -10,15 +10,19 @@ from hypothesis import strategies as st
 from parlour.infra.jsonable import Json, JsonObject, canonical
 from parlour.memory.state import deltas, shape
 from parlour.memory.state.deltas import Applied
-from parlour.memory.state.shape import EMPTY, State
+from parlour.memory.state.shape import EMPTY, Reading, State
 from tests.conftest import NOW
 
 KNOWN = {"plan/pumps", "task/cellar"}
 
 
-def after(state: State, *items: JsonObject, turns: tuple[str, ...] = ("t1",), **updates: Json) -> Applied:
-    """The notes after one answer of a summariser."""
-    return deltas.apply(state, [*items], {**updates}, known=KNOWN, turns=turns, replies=(), now=NOW)
+FIRST = Reading(1, ("t1",))
+
+
+def after(state: State, *items: JsonObject, read: int = 1, **updates: Json) -> Applied:
+    """The notes after one answer of a summariser, which wrote that version."""
+    reading = Reading(read, (f"t{read}",))
+    return deltas.apply(state, [*items], {**updates}, known=KNOWN, reading=reading, now=NOW)
 
 
 def adds(title: str, **more: Json) -> JsonObject:
@@ -71,9 +75,7 @@ def test_an_open_item_that_is_added_again_is_the_same() -> None:
 )
 def test_what_makes_no_sense_is_refused_alone(update: Json, reason: str) -> None:
     before = after(EMPTY, adds("Pump the cellar")).state
-    applied = deltas.apply(
-        before, [update, adds("Call the owner")], {}, known=KNOWN, turns=("t2",), replies=(), now=NOW
-    )
+    applied = deltas.apply(before, [update, adds("Call the owner")], {}, known=KNOWN, reading=FIRST, now=NOW)
     assert reasons(applied) == [reason]
     assert [one.title for one in applied.state.items] == ["Pump the cellar", "Call the owner"]
 
@@ -119,8 +121,8 @@ def test_with_no_room_left_what_is_settled_gives_way_to_an_item_and_what_is_open
         full = after(full, adds(f"Step number {number}")).state
     assert reasons(after(full, adds("One more"))) == ["full"]
     settled = deltas.apply(
-        full, [{"op": "update", "id": "i5", "patch": {"status": "resolved"}}], {}, known=KNOWN, turns=("t2",),
-        replies=(), now=NOW + timedelta(hours=1),
+        full, [{"op": "update", "id": "i5", "patch": {"status": "resolved"}}], {}, known=KNOWN, reading=FIRST,
+        now=NOW + timedelta(hours=1),
     ).state  # fmt: skip
     names = {one.title for one in after(settled, adds("One more")).state.items}
     assert "One more" in names
@@ -154,12 +156,12 @@ def test_what_may_be_so_and_is_assumed_then_is_no_longer_tentative() -> None:
 
 def test_a_note_rests_on_what_its_words_were_taken_from() -> None:
     before = after(EMPTY, adds("Pump the cellar", details="by Friday")).state
-    settled = after(before, {"op": "update", "id": "i1", "patch": {"status": "resolved"}}, turns=("t2",)).state
+    settled = after(before, {"op": "update", "id": "i1", "patch": {"status": "resolved"}}, read=2).state
     assert [one.turns for one in settled.readings] == [("t1",)]
-    longer = after(before, {"op": "update", "id": "i1", "patch": {"details": "by Monday"}}, turns=("t2",)).state
+    longer = after(before, {"op": "update", "id": "i1", "patch": {"details": "by Monday"}}, read=2).state
     assert [one.turns for one in longer.readings] == [("t1",), ("t2",)]
     patch: JsonObject = {"title": "Drain the cellar", "details": "at once"}
-    anew = after(before, {"op": "update", "id": "i1", "patch": patch}, turns=("t2",)).state
+    anew = after(before, {"op": "update", "id": "i1", "patch": patch}, read=2).state
     assert [one.turns for one in anew.readings] == [("t2",)]
 
 
@@ -167,16 +169,16 @@ def test_a_note_that_would_rest_on_too_much_has_to_be_told_anew() -> None:
     state = after(EMPTY, adds("Pump the cellar", details="day 0")).state
     for day in range(1, 8):
         patch: JsonObject = {"op": "update", "id": "i1", "patch": {"details": f"day {day}"}}
-        applied = after(state, patch, turns=(f"t{day + 1}",))
+        applied = after(state, patch, read=day + 1)
         state = applied.state
     assert reasons(applied) == ["rests_on_too_much"]
     assert len(state.readings) == shape.MOST_READINGS
-    assert reasons(after(state, {"op": "remove", "id": "i1"}, turns=("t9",))) == []
+    assert reasons(after(state, {"op": "remove", "id": "i1"}, read=9)) == []
 
 
 def test_what_rests_on_a_reading_goes_with_it() -> None:
     state = after(EMPTY, adds("Pump the cellar")).state
-    state = after(state, adds("Call the owner"), turns=("t2",)).state
+    state = after(state, adds("Call the owner"), read=2).state
     left = shape.without(state, {1})
     assert [one.title for one in left.items] == ["Call the owner"]
     assert [one.turns for one in left.readings] == [("t2",)]
@@ -232,7 +234,7 @@ def test_no_answer_whatever_it_is_breaks_the_notes_or_makes_them_grow(answers: l
         EMPTY, adds("Pump", id="i1"), assumptions=[{"id": "a1", "hypothesis": "It is", "confidence": 1}]
     ).state
     for items, updates in answers:
-        state = deltas.apply(state, items, updates, known=KNOWN, turns=("t2",), replies=("m2",), now=NOW).state
+        state = deltas.apply(state, items, updates, known=KNOWN, reading=Reading(2, ("t2",)), now=NOW).state
         assert state.handles <= KNOWN
         assert shape.from_json(shape.to_json(state)) == state
         assert "\\u0000" not in canonical(shape.to_json(state)).encode().decode()

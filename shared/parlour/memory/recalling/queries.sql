@@ -1,8 +1,8 @@
 -- name: remembered
 -- What the next turn of a session may be told of at once: what is known of its user, its team and its persona, the facts
 -- that are worth most first, by what they share with what is asked, by when they were last said, by how sure they are
--- and by how much use they were; whether there are episodes; and the agent's notes, with what of theirs was closed or
--- deleted since and which records may still be named. Whose memory it is the session says, and nobody else: of one that
+-- and by how much use they were; whether there are episodes; and the agent's notes, with which of the summaries that they
+-- came with must not be told any more, and which records may still be named. Whose memory it is the session says, and nobody else: of one that
 -- others may read, nothing is told that its user said in confidence.
 WITH mine AS MATERIALIZED (
     SELECT s.id, s.user_id, s.binding_id, b.human_id, b.team_id, COALESCE(u.clearance, b.clearance) AS clearance,
@@ -38,16 +38,15 @@ WITH mine AS MATERIALIZED (
      LIMIT %(most)s
 ), noted AS MATERIALIZED (
     SELECT a.state, a.version FROM mine m JOIN agent_states a ON a.session_id = m.id
-), rests AS MATERIALIZED (
-    -- The turns whose replies the notes rest on, where these were drawn from anything.
-    SELECT r.id, r.turn_id
-      FROM noted n
-     CROSS JOIN LATERAL jsonb_path_query(n.state, '$.readings[*].replies[*]') reply
-      JOIN messages r ON r.id = (reply #>> '{}')::uuid
 ), closed AS (
-    SELECT DISTINCT source.turn_id
-      FROM (SELECT array_agg(turn_id) AS turns FROM rests HAVING count(*) > 0) drawn, drawn_from(drawn.turns) source, mine m
-     WHERE source.level > m.clearance OR source.is_gone
+    -- The notes rest on what they came with: a summary that was drawn from what is closed by now, or is gone.
+    SELECT r.version
+      FROM mine m
+     CROSS JOIN (SELECT DISTINCT (one #>> '{}')::int AS version
+                   FROM noted n, jsonb_path_query(n.state, '$.readings[*].version') one) r
+      LEFT JOIN summaries s ON s.session_id = m.id AND s.version = r.version
+     CROSS JOIN LATERAL fate_of(s.told_of) f
+     WHERE s.version IS NULL OR f.level > m.clearance OR f.is_gone
 ), named AS MATERIALIZED (
     SELECT DISTINCT one #>> '{}' AS handle
       FROM noted n
@@ -72,7 +71,7 @@ SELECT (SELECT jsonb_agg(to_jsonb(w) ORDER BY w.score DESC, w.id) FROM worth w) 
        m.is_private AND EXISTS (SELECT FROM episodes e
                                  WHERE e.user_id = m.user_id AND e.binding_id = m.binding_id) AS has_episodes,
        (SELECT state FROM noted) AS state, (SELECT version FROM noted) AS version,
-       (SELECT jsonb_agg(id) FROM rests WHERE turn_id IN (SELECT turn_id FROM closed)) AS closed,
+       (SELECT jsonb_agg(version) FROM closed) AS closed,
        (SELECT jsonb_agg(handle) FROM seen) AS seen
   FROM mine m;
 

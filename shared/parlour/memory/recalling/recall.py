@@ -73,8 +73,7 @@ def _seen(found: store.Remembered) -> State:
     """The notes as their reader may be told of them now."""
     if not found.state:
         return shape.EMPTY
-    state, closed = shape.from_json(found.state), set(found.closed or ())
-    gone = {one.number for one in state.readings if not closed.isdisjoint(one.replies)}
+    state, gone = shape.from_json(found.state), set(found.closed or ())
     return shape.of_records(shape.without(state, gone) if gone else state, set(found.seen or ()))
 
 

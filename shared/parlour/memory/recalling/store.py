@@ -45,7 +45,7 @@ class Remembered:
     facts         each {id, scope, key, value, confidence, relevance, score}, the best first.
     has_episodes  there are some to look through.
     state         the agent's notes, `version` their version; None where there are none.
-    closed        replies that the notes rest on and that tell of what is closed or deleted by now.
+    closed        versions of summaries that the notes came with and that are not to be told any more.
     seen          the records that the notes may still name, by handle.
     """
 
@@ -53,7 +53,7 @@ class Remembered:
     has_episodes: bool
     state: JsonObject | None
     version: int | None
-    closed: list[str] | None
+    closed: list[int] | None
     seen: list[str] | None
 
 

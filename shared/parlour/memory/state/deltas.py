@@ -70,7 +70,7 @@ class _Applying:
     """Notes while an answer is applied to them.
 
     known    handles that may be named: those of records which the conversation's user may see.
-    reading  the number of what the answer was written from.
+    reading  the version of what the answer was written from.
     """
 
     state: State
@@ -207,18 +207,16 @@ class _Applying:
 
 
 def apply(
-    state: State, item_updates: Json, updates: Json, *, known: Collection[str], turns: Sequence[str],
-    replies: Sequence[str], now: datetime,
-) -> Applied:  # fmt: skip
+    state: State, item_updates: Json, updates: Json, *, known: Collection[str], reading: Reading, now: datetime
+) -> Applied:
     """The notes after a summariser's `agent_state_item_updates` and `agent_state_updates` (an object or a list of
     them), as it gave them; what makes no sense is refused alone.
 
-    known           handles of records that may be named (`proposed` says which ones the answer names).
-    turns, replies  what the answer was written from (`shape.Reading`).
+    known    handles of records that may be named (`proposed` says which ones the answer names).
+    reading  what the answer was written from; the same again is the same reading.
     """
-    number = 1 + max((one.number for one in state.readings), default=0)
-    read = replace(state, readings=(*state.readings, Reading(number, tuple(turns), tuple(replies))))
-    applying = _Applying(read, known, number, now.isoformat())
+    others = tuple(one for one in state.readings if one.version != reading.version)
+    applying = _Applying(replace(state, readings=(*others, reading)), known, reading.version, now.isoformat())
     applying.each("items", item_updates, applying.item)
     for place, one in enumerate(_updates(updates)):
         for name, take in _parts(applying).items():

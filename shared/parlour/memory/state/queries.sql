@@ -39,9 +39,3 @@ SELECT h.handle
  CROSS JOIN handled h
   JOIN documents d ON h.type = 'document' AND d.key = h.key
  WHERE d.deleted_at IS NULL AND d.classification <= reader.clearance;
-
--- name: drawn_replies
--- Those replies of some turns that were drawn from something: it may be closed or deleted one day.
-SELECT DISTINCT m.id::text AS name
-  FROM drawn_from(%(turn_ids)s::uuid[]) source
-  JOIN messages m ON m.turn_id = source.turn_id AND m.direction = 'outbound';

@@ -31,18 +31,18 @@ class _Line:
 
 
 def lines(state: State, session_id: UUID, version: int) -> list[Item]:
-    """The notes, each an item of layer 8; with the replies that it rests on and the records that it names, since it is
-    to be withheld with them."""
+    """The notes, each an item of layer 8; with the summaries that it came with and the records that it names, since it
+    is to be withheld with them."""
     told = [*_items(state), *_assumed(state), *_expected(state), *_possible(state), *_understood(state)]
-    replies = {one.number: one.replies for one in state.readings}
-    return [_item(line, place, Source("agent_states", f"{session_id}/{line.name}", version),
-                  [reply for number in line.readings for reply in replies.get(number, ())])
+    return [_item(line, place, Source("agent_states", f"{session_id}/{line.name}", version))
             for place, line in enumerate(told)]  # fmt: skip
 
 
-def _item(line: _Line, place: int, source: Source, replies: Iterable[str]) -> Item:
-    drawn = [Source("messages", one) for one in dict.fromkeys(replies)]
-    also = (*(Source("handles", one) for one in line.handles), *drawn)
+def _item(line: _Line, place: int, source: Source) -> Item:
+    also = (
+        *(Source("handles", one) for one in line.handles),
+        *(Source("summaries", str(one)) for one in line.readings),
+    )
     return Item(Lot.STATE, line.text, source, score=line.score + place * _LATER, title=f"note: {line.name}", also=also)
 
 

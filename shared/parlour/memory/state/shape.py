@@ -101,12 +101,11 @@ class StateItem:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a summariser read when it gave some of the notes: ids of turns, and of those of their replies that were
-    drawn from something which may be closed or deleted one day."""
+    """What a summariser read when it gave some of the notes: the turns, by their ids, and the summary before them. The
+    one that it wrote then, `version`, knows what all of that was drawn from."""
 
-    number: int
+    version: int
     turns: tuple[str, ...] = ()
-    replies: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +118,7 @@ class Understanding:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """All notes on one conversation. `readings` of a note: the numbers of those that it rests on; what a tool did to
+    """All notes on one conversation. `readings` of a note: the versions of those that it rests on; what a tool did to
     records names those instead."""
 
     current_understanding: Understanding = field(default_factory=Understanding)
@@ -187,8 +186,8 @@ def size(state: State) -> int:
 
 def read_by(state: State) -> State:
     """The notes with the readings that one of them rests on, and no others."""
-    wanted = {number for name in _RESTING for note in getattr(state, name) for number in note.readings}
-    return replace(state, readings=tuple(one for one in state.readings if one.number in wanted))
+    wanted = {version for name in _RESTING for note in getattr(state, name) for version in note.readings}
+    return replace(state, readings=tuple(one for one in state.readings if one.version in wanted))
 
 
 def of_records(state: State, seen: set[str]) -> State:

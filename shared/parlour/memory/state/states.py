@@ -13,7 +13,7 @@ from parlour.infra.postgres import Transaction
 from parlour.memory.state import deltas, shape, store
 from parlour.memory.state.deltas import Applied, Refusal
 from parlour.memory.state.done import Done, noted
-from parlour.memory.state.shape import State
+from parlour.memory.state.shape import Reading, State
 
 __all__ = ["Applied", "Refusal", "forget_turns", "note_done", "reconcile"]
 
@@ -28,19 +28,20 @@ def note_done(tx: Transaction, session_id: UUID, calls: Sequence[Done], now: dat
 
 
 def reconcile(
-    tx: Transaction, session_id: UUID, item_updates: Json, updates: Json, turn_ids: Collection[UUID], now: datetime
-) -> Applied:
+    tx: Transaction, session_id: UUID, version: int, item_updates: Json, updates: Json, turn_ids: Collection[UUID],
+    now: datetime,
+) -> Applied:  # fmt: skip
     """Take what a summariser proposes: its `agent_state_item_updates` and `agent_state_updates` as they were given,
-    parsed from JSON and not looked at. `turn_ids`: the turns that it was given to read. Nothing that it says can fail:
-    what makes no sense is among the refusals. It may name records that the session's user may see, and no others.
+    parsed from JSON and not looked at. Nothing that it says can fail: what makes no sense is among the refusals. It may
+    name records that the session's user may see, and no others.
+
+    version   of the summary that it wrote at the same time: what that was drawn from, the notes were.
+    turn_ids  the turns that it was given to read.
     """
     known = store.records_to_name(tx, session_id, deltas.proposed(item_updates, updates))
-    replies = store.drawn_replies(tx, turn_ids)
+    reading = Reading(version, tuple(sorted(map(str, turn_ids))))
     before = shape.from_json(store.hold(tx, session_id, now).state)
-    applied = deltas.apply(
-        before, item_updates, updates, known=known | before.handles, turns=sorted(map(str, turn_ids)), replies=replies,
-        now=now,
-    )  # fmt: skip
+    applied = deltas.apply(before, item_updates, updates, known=known | before.handles, reading=reading, now=now)
     _keep(tx, session_id, before, applied.state, now)
     return applied
 
@@ -50,7 +51,7 @@ def forget_turns(tx: Transaction, session_id: UUID, turn_ids: Collection[UUID], 
     if store.read(tx, session_id) is None:
         return 0
     before = shape.from_json(store.hold(tx, session_id, now).state)
-    gone = {one.number for one in before.readings if not {str(turn) for turn in turn_ids}.isdisjoint(one.turns)}
+    gone = {one.version for one in before.readings if not {str(turn) for turn in turn_ids}.isdisjoint(one.turns)}
     after = shape.without(before, gone)
     _keep(tx, session_id, before, after, now)
     return shape.size(before) - shape.size(after)

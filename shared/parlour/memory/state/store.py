@@ -42,7 +42,3 @@ def read(tx: Transaction, session_id: UUID) -> StateRow | None:
 def records_to_name(tx: Transaction, session_id: UUID, handles: Collection[str]) -> set[str]:
     found = tx.all(SQL["records_to_name"], Name, session_id=session_id, handles=sorted(handles))
     return {one.name for one in found}
-
-
-def drawn_replies(tx: Transaction, turn_ids: Collection[UUID]) -> list[str]:
-    return sorted(one.name for one in tx.all(SQL["drawn_replies"], Name, turn_ids=list(turn_ids)))
