@@ -48,6 +48,7 @@ OF_WHAT_IS_BURIED = {
 """Reads of a row that the same act takes away: when the day is over nothing is left that could leak."""
 
 ASKS_FOR_ONES_OWN = {
+    "forgetting.routing_keys",
     "index.hold_tenant", "packs.lock_tenant", "packs.configuration", "tenancy.tenant", "tenancy.own_routes",
     "tenancy.acts", "tenancy.versions", "models.spend_today", "models.own_cap",
     "models.spent_by_day", "due.pulse_budget", "due.own_pulse_cap", "reading.standing", "records.join_writers",

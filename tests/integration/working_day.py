@@ -40,6 +40,7 @@ from tests.integration.asked_of_records import asked_of_records
 from tests.integration.documents_written import documents_written
 from tests.integration.embedded import rows_are_embedded
 from tests.integration.files_taken import files_taken
+from tests.integration.forgotten import forgotten, grown_old
 from tests.integration.found_and_shown import found_and_shown
 from tests.integration.left_lying import work_left_lying
 from tests.integration.linked_day import talk_about_a_record
@@ -132,6 +133,8 @@ def play(desk: Desk) -> None:
     prompts_kept(desk)
     sessions_kept(desk)
     numbers_joined(desk)
+    forgotten(desk)
+    grown_old(desk)
     money(desk)
     of_a_kind_left_for_tomorrow(desk)
 

@@ -26,11 +26,12 @@ SELECT s.last_active_at, s.consolidated_turn,
  WHERE s.id = %(session_id)s AND s.visibility = 'private';
 
 -- name: stretch_end
--- The number of the last of a session's next answered turns, so many at most; 0 where there is none.
-SELECT COALESCE(max(n.number), 0)
+-- The number of the last of a session's next answered turns, so many at most.
+SELECT n.number
   FROM (SELECT t.number FROM turns t
          WHERE t.session_id = %(session_id)s AND t.number > %(after)s AND t.state = 'answered'
-         ORDER BY t.number LIMIT %(most)s) n;
+         ORDER BY t.number LIMIT %(most)s) n
+ ORDER BY n.number DESC LIMIT 1;
 
 -- name: notes
 -- What was noted of some messages on the way, oldest first.

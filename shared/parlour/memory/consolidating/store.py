@@ -52,8 +52,9 @@ def silent(tx: Transaction, session_id: UUID) -> Silent | None:
 
 
 def stretch_end(tx: Transaction, session_id: UUID, after: int, most: int) -> int:
-    found: int = tx.value(SQL["stretch_end"], session_id=session_id, after=after, most=most)
-    return found
+    """`after` itself where no turn follows."""
+    found: int | None = tx.value(SQL["stretch_end"], session_id=session_id, after=after, most=most)
+    return found or after
 
 
 def notes(tx: Transaction, session_id: UUID, messages: Sequence[UUID]) -> list[Note]:
