@@ -27,8 +27,12 @@ def remembered(desk: Desk) -> None:
     turns = [UUID(str(one)) for (one,) in found]
     ((record,),) = desk.rows("SELECT key FROM entities WHERE name = 'Water in the cellar'")
     item: JsonObject = {"kind": "task", "title": "Pump it out", "relatedEntityIds": [f"risk/{record}"]}
+    desk.rows(
+        "INSERT INTO summaries (tenant_id, session_id, version, until_turn, text, created_at)"
+        f" VALUES (current_tenant(), '{session}', 1, 1, 'So far.', now()) RETURNING 1"
+    )
     with desk.database.transaction(desk.tenant_id) as tx:
-        applied = states.reconcile(tx, session, [{"op": "add", "item": item}], {}, turns, desk.clock())
+        applied = states.reconcile(tx, session, 1, [{"op": "add", "item": item}], {}, turns, desk.clock())
         assert applied.taken == 1
         assert recall.notes(tx, session, desk.clock())
         assert states.forget_turns(tx, session, turns, desk.clock()) == 1

@@ -36,9 +36,17 @@ class Talk:
         found = self.desk.rows(f"SELECT id FROM turns WHERE session_id = '{self.session}' ORDER BY number")
         return [UUID(str(one)) for (one,) in found]
 
-    def reconcile(self, items: Json, updates: Json, turns: Sequence[UUID] = ()) -> Applied:
+    def reconcile(self, items: Json, updates: Json, turns: Sequence[UUID] = (), drawn_from: str = "") -> Applied:
+        """What a summariser says of the notes, with the summary that it writes, drawn from one source or from none."""
+        ((version,),) = self.desk.rows(
+            "INSERT INTO summaries (tenant_id, session_id, version, until_turn, text, told_of, created_at)"
+            f" SELECT current_tenant(), '{self.session}', count(*) + 1, 0, '', ARRAY[{drawn_from}]::text[], now()"
+            f" FROM summaries WHERE session_id = '{self.session}' RETURNING version"
+        )
         with self.desk.database.transaction(self.desk.tenant_id) as tx:
-            return states.reconcile(tx, self.session, items, updates, list(turns), self.desk.clock())
+            return states.reconcile(
+                tx, self.session, int(str(version)), items, updates, list(turns), self.desk.clock()
+            )  # fmt: skip
 
     def notes(self) -> JsonObject:
         """As a summariser is given them."""
@@ -109,21 +117,19 @@ def test_a_summariser_names_only_records_that_the_user_may_see(talk: Talk) -> No
 
 def test_a_note_on_what_was_drawn_from_something_closed_is_told_no_more(talk: Talk) -> None:
     talk.ask("What about the crack?")
-    ((reply,),) = talk.desk.rows("SELECT id FROM messages WHERE direction = 'outbound'")
-    ((document,),) = talk.desk.rows(
-        "INSERT INTO citations (tenant_id, message_id, number, title, document_id)"
-        f" SELECT d.tenant_id, '{reply}', 1, d.title, d.id FROM documents d LIMIT 1 RETURNING document_id"
-    )
     talk.ask("And lunch?")
     first, second = talk.turns()
-    talk.reconcile(adds("Widen the crack to 0.35 mm"), {}, [first])
+    ((document,),) = talk.desk.rows("SELECT id FROM documents WHERE classification = 0 LIMIT 1")
     talk.reconcile(adds("Order lunch"), {}, [second])
+    talk.reconcile(adds("Watch the crack of 0.35 mm"), {}, [first], drawn_from=f"'documents/{document}'")
     assert "0.35 mm" in talk.ask("What is open?")
     talk.desk.rows(f"UPDATE documents SET classification = 3 WHERE id = '{document}' RETURNING 1")
     told = talk.ask("What is open?")
     assert "0.35 mm" not in told
     assert "Order lunch" in told
     assert "0.35 mm" not in canonical(talk.notes())
+    talk.desk.rows("DELETE FROM summaries RETURNING 1")
+    assert talk.ask("What is open?") == "", "what they came with was forgotten"
 
 
 def test_notes_that_rest_on_a_forgotten_turn_go_and_no_others(talk: Talk) -> None:

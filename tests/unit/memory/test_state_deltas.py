@@ -176,6 +176,12 @@ def test_a_note_that_would_rest_on_too_much_has_to_be_told_anew() -> None:
     assert reasons(after(state, {"op": "remove", "id": "i1"}, read=9)) == []
 
 
+def test_the_same_answer_of_the_same_reading_changes_nothing() -> None:
+    assumed: list[Json] = [{"id": "a1", "hypothesis": "The permit is through", "confidence": 0.8}]
+    once = after(EMPTY, adds("Pump the cellar"), assumptions=assumed).state
+    assert after(once, adds("Pump the cellar"), assumptions=assumed).state == once
+
+
 def test_what_rests_on_a_reading_goes_with_it() -> None:
     state = after(EMPTY, adds("Pump the cellar")).state
     state = after(state, adds("Call the owner"), read=2).state

@@ -39,10 +39,8 @@ def lines(state: State, session_id: UUID, version: int) -> list[Item]:
 
 
 def _item(line: _Line, place: int, source: Source) -> Item:
-    also = (
-        *(Source("handles", one) for one in line.handles),
-        *(Source("summaries", str(one)) for one in line.readings),
-    )
+    records = [Source("handles", one) for one in line.handles]
+    also = (*records, *(Source("summaries", str(one)) for one in line.readings))
     return Item(Lot.STATE, line.text, source, score=line.score + place * _LATER, title=f"note: {line.name}", also=also)
 
 
