@@ -82,7 +82,7 @@ class Player:
         desk.clock.now = turn.at
         self._write(visit.who, visit.channel, session, turn.user)
         desk.model.script = [*([calls(_TOOL)] if turn.tool else []), says(turn.agent)]
-        desk.builtins[_TOOL] = lambda _: {"ok": True, "text": turn.tool}
+        desk.builtins[_TOOL] = lambda _context, _arguments: {"ok": True, "text": turn.tool}
         desk.run()
         self._collect()
         self._embed()
@@ -205,7 +205,7 @@ def opened(database: Database, month: Month, embedder: Embedder, clerk: Clerk | 
     pack = validate(folder.read(Path("packs/construction")))
     apply(roles.operator(tenant_id), database, embedder, pack, begins, uuid7)
     desk = Desk(tenant_id, database, Clock(begins), embedder=embedder)
-    desk.add_tool(_TOOL, lambda _: {"ok": True}, writes=False, idempotent=True)
+    desk.add_tool(_TOOL, lambda _context, _arguments: {"ok": True}, writes=False, idempotent=True)
     player = Player(desk, month, clerk)
     with database.transaction(tenant_id) as tx:
         binding = bindings.by_slug(tx, _BINDING)
@@ -241,12 +241,13 @@ SELECT d.user_id, coalesce((SELECT m.body FROM messages m WHERE m.id = ANY(d.mes
 
 
 def _fact(row: tuple[object, ...], names: dict[UUID, str]) -> Fact:
-    key, user, *words, since, until, ended, after, served = row
+    key, user, name, value, origin, since, until, ended, after, served = row
     assert isinstance(user, UUID)
     assert isinstance(since, datetime)
     return Fact(
-        str(key), names[user], *map(str, words), since, until if isinstance(until, datetime) else None,
-        str(ended or ""), str(after or ""), tuple(served) if isinstance(served, list) else (),
+        str(key), names[user], str(name), str(value), str(origin), since,
+        until if isinstance(until, datetime) else None, str(ended or ""), str(after or ""),
+        tuple(served) if isinstance(served, list) else (),
     )  # fmt: skip
 
 

@@ -10,6 +10,8 @@ import pytest
 from bench.clerk import Clerk
 from bench.memory import MONTH
 from bench.months import Month, Turn, read
+from parlour.context.segment import text_block
+from parlour.infra.jsonable import JsonObject
 from parlour.memory.extracting import asking, prompt
 from parlour.memory.extracting.answers import Unusable
 from parlour.memory.extracting.answers import read as read_facts
@@ -38,12 +40,12 @@ def stretch(turns: Sequence[Turn]) -> Stretch:
 
 def facts_of(clerk: Clerk, turns: Sequence[Turn], tries: int = 1) -> str:
     asked = prompt.question(transcript(stretch(turns), "Asha"), [])
-    messages = ({"role": "user", "content": [{"type": "text", "text": asked}]},) * tries
-    return said(clerk, asking.instructions("Asha"), messages)
+    return said(clerk, asking.instructions("Asha"), asked, tries)
 
 
-def said(clerk: Clerk, system: str, messages: Sequence[dict[str, object]]) -> str:
-    request = ModelRequest("m", 1_000, (), ({"type": "text", "text": system},), tuple(messages))  # type: ignore[arg-type]
+def said(clerk: Clerk, system: str, asked: str, tries: int = 1) -> str:
+    words: JsonObject = {"role": "user", "content": [text_block(asked)]}
+    request = ModelRequest("m", 1_000, (), (text_block(system),), (words,) * tries)
     (part,) = clerk.stream(request, seconds_left=9.0)
     assert isinstance(part, Completed)
     return str(part.blocks[0]["text"])
@@ -80,7 +82,7 @@ def test_a_third_of_its_summaries_forgets_and_a_third_makes_figures_up(month: Mo
         at = datetime(2026, 3, 2, tzinfo=UTC) + timedelta(minutes=number)
         spoken = (Spoken(uuid4(), f"Point {number} is settled.", False, at),)
         asked = answer.ask(before, {}, [Said(uuid4(), number + 1, spoken, said=1)])
-        text = said(clerk, asked.system, ({"role": "user", "content": [{"type": "text", "text": asked.words}]},))
+        text = said(clerk, asked.system, asked.words)
         written = answer.check(text, asked)
         assert f"Point {number} is settled" in written.text
         assert written.kept == (spoken[0].id,)

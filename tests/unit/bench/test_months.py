@@ -34,7 +34,8 @@ def test_the_month_has_what_it_is_said_to_have() -> None:
     assert {visit.channel for visit in month.visits} == {"web", "whatsapp"}
     assert len({(one.who, one.name) for one in values}) == 60
     assert [sum(one.ended == how for one in values) for how in ("changed", "retracted")] == [20, 10]
-    right, wrong = (sum(len(taken(turn)) for turn in month.turns) for taken in (lambda t: t.model, lambda t: t.wrong))
+    right = sum(len(turn.model) for turn in month.turns)
+    wrong = sum(len(turn.wrong) for turn in month.turns)
     assert 0.32 < wrong / (right + wrong) < 0.35
     assert {one.kind for turn in month.turns for one in turn.keeps} == {
         "identifier", "amount", "date", "name", "decision", "approval", "promise",
