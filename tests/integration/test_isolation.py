@@ -43,16 +43,15 @@ NAMES_THE_TENANT = {
 
 OF_WHAT_IS_BURIED = {
     "files.hold_record_of", "turns.abandoned_uploads", "writing.question", "linking.take_link", "linking.hold_sessions",
-    "linking.is_unspoken", "known.fact_of",
+    "linking.is_unspoken", "known.fact_of", "consolidating.notes",
 }  # fmt: skip
 """Reads of a row that the same act takes away: when the day is over nothing is left that could leak."""
 
 ASKS_FOR_ONES_OWN = {
-    "forgetting.routing_keys",
     "index.hold_tenant", "packs.lock_tenant", "packs.configuration", "tenancy.tenant", "tenancy.own_routes",
     "tenancy.acts", "tenancy.versions", "models.spend_today", "models.own_cap",
     "models.spent_by_day", "due.pulse_budget", "due.own_pulse_cap", "reading.standing", "records.join_writers",
-    "files.routing", "index.tenant_space",
+    "files.routing", "index.tenant_space", "forgetting.routing_keys",
 }  # fmt: skip
 """Reads without a parameter that names a row: a neighbour gets its own, and nobody gets nothing."""
 
