@@ -142,7 +142,9 @@ class _Reading:
             self.tx, self.lease, self.persona, before.past, self.inputs, self.turn.frozen_at
         )  # fmt: skip
         materials, profile = self._materials(before, [*changed, *known.items]), self._profile()
-        prompting = Prompting(materials, profile, moment, standing, writes=self._writes(), episodes=known.episodes)
+        prompting = Prompting(
+            materials, profile, moment, standing, writes=self._writes(), episodes=known.episodes, wanted=before.wanted
+        )  # fmt: skip
         once_recalled = _once_recalled(profile, known.episodes)
         begun = _begun(materials, standing, once_recalled, moment)
         if begun is None or begun.causes:

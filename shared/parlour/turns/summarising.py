@@ -19,7 +19,7 @@ def wanting(running: Running, reply: str, now: datetime) -> Callable[[Transactio
     """How to write down, with a turn's end, that the session wants a summary; who is told once that is committed comes
     of it. Nobody where it wants none, or where one is under way or waits for its next try."""
     prompting = running.prompting
-    if prompting is None or not _is_wanted(prompting, running, reply):
+    if prompting is None or prompting.wanted or not _is_wanted(prompting, running, reply):
         return lambda _: []
     later = Later(Order(running.feed.principal.tenant_id, "summary", running.lease.id), 0.0)
     return lambda tx: [later] if wanted.want(tx, running.lease.id, now) else []

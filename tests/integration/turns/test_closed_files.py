@@ -66,7 +66,7 @@ def test_a_reply_to_what_came_with_a_file_is_withdrawn_with_the_file(sent: Sent,
 
 def test_the_recap_loses_the_reply_and_the_files_name(sent: Sent) -> None:
     sent.ask("What is the limit?", f"It is {LIMIT}.", Named(file=sent.file.id))
-    for number in range(11):
+    for number in range(16):
         sent.ask(f"Question {number}?", "Yes.")
     before = sent.ask("And now?", "Yes.")
     assert f"- you: It is {LIMIT}." in before

@@ -122,7 +122,7 @@ def test_a_record_that_a_call_named_and_that_was_closed_since_takes_its_turn_wit
 
 def test_the_recap_loses_a_reply_whose_source_was_closed(talk: Talk) -> None:
     document, _ = about_the_crack(talk)
-    for number in range(11):
+    for number in range(16):
         talk.ask(f"Question {number}?")
     before = talk.ask("And now?")
     assert "- you: 0.35 mm wide" in before

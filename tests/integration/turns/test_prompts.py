@@ -242,20 +242,22 @@ class TestHistory:
         asked = [one for one in blocks(talk.sent()[-1]) if '"tool_use"' in one]
         assert '"query":"crack width C4"' in asked[0]
 
-    def test_past_twenty_messages_ten_stay_and_a_recap_stands_for_the_rest(self, talk: Talk) -> None:
-        for number in range(12):
+    def test_past_thirty_messages_and_without_a_summary_ten_stay_and_a_recap_stands_for_the_rest(
+        self, talk: Talk
+    ) -> None:
+        for number in range(17):
             talk.ask(f"Question {number}?")
-        eleventh, twelfth = talk.sent()[-2:]
-        assert "<parlour:earlier>" not in whole(eleventh)
-        assert "- user: Question 0?" in whole(twelfth)
-        (recap,) = [one for one in blocks(twelfth) if "<parlour:earlier>" in one]
-        assert all(f"Question {number}?" in recap for number in range(6))
-        assert sum("Question" in one and "<parlour:" not in one for one in blocks(twelfth)) == 11
+        before, cut = talk.sent()[-2:]
+        assert "<parlour:earlier>" not in whole(before)
+        assert "- user: Question 0?" in whole(cut)
+        (recap,) = [one for one in blocks(cut) if "<parlour:earlier>" in one]
+        assert all(f"Question {number}?" in recap for number in range(11))
+        assert sum("Question" in one and "<parlour:" not in one for one in blocks(cut)) == 11
         ((miss,),) = talk.desk.rows("SELECT miss FROM llm_calls ORDER BY at DESC LIMIT 1")
         assert isinstance(miss, dict)
         assert miss["cause"] == "cut"
-        talk.ask("Question 12?")
-        assert blocks(talk.sent()[-1])[: len(before_the_tail(twelfth))] == before_the_tail(twelfth)
+        talk.ask("Question 17?")
+        assert blocks(talk.sent()[-1])[: len(before_the_tail(cut))] == before_the_tail(cut)
 
 
 class TestRecords:

@@ -10,6 +10,7 @@ from uuid import UUID
 import pytest
 
 from parlour.infra.queries import Query
+from parlour.memory.summary.telling import KINDS
 from parlour.turns.prompts.explain import explain
 from parlour.turns.prompts.store import SQL
 from tests.desk import Desk, says
@@ -61,7 +62,8 @@ def test_turns_before_the_cut_are_passed_over_by_an_index(desk: Desk) -> None:
     with desk.database.transaction(desk.tenant_id) as tx:
         tx.run(Query("test.index", "Whatever the size of the table.", "SET LOCAL enable_seqscan = off"))
         plan = tx.value(
-            explained, session_id=UUID(int=1), before=5_000, most=25, clearance=1, model="anthropic/claude-sonnet-5-5"
-        )
+            explained, session_id=UUID(int=1), before=5_000, most=25, clearance=1, model="anthropic/claude-sonnet-5-5",
+            kinds=list(KINDS), lines=4, at=desk.clock(), awaited=desk.clock(),
+        )  # fmt: skip
     bounded = re.findall(r"\"Index Cond\": \"[^\"]*number >= \$", json.dumps(plan))
     assert len(bounded) == 2  # of history, and of its recap

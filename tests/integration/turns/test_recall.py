@@ -23,8 +23,9 @@ ASKED = "What was the crane's permit number?"
 _FIRST_REPLY = (
     "(SELECT m.id FROM messages m JOIN turns t ON t.id = m.turn_id WHERE t.number = 1 AND m.direction = 'outbound')"
 )
-CUT_AFTER = 12
-"""Turns of two messages after which the next one finds its history cut."""
+CUT_AFTER = 17
+"""Turns of two messages after which the next one finds its history cut, though nobody wrote the summary that the cut
+waits for."""
 
 
 class Away(WordEmbedder):

@@ -41,6 +41,7 @@ class Prompting:
     rounds    the turn's calls so far, and `steps` its prompts.
     recorded  the first was sent, and what they have in common is kept with its record.
     episodes  how many of the user's earlier conversations may be told, if any of them is to the point.
+    wanted    a summary of the session is wanted already.
     """
 
     materials: Materials
@@ -53,6 +54,7 @@ class Prompting:
     steps: int = 0
     recorded: bool = False
     episodes: int = 0
+    wanted: bool = False
 
     @property
     def wrote(self) -> bool:
@@ -159,13 +161,15 @@ class Before:
     """What a turn's prompts come after, as their reader may be told of it.
 
     past        the turns since the last cut that are over.
-    summary     the newest, told from the next cut on; awaited: one that is newer still is under way.
+    summary     the newest, told from the next cut on; wanted: one that is newer still is wanted already, and awaited:
+                it is under way.
     is_changed  it is told otherwise than in the last prompt, since sources of it were closed or opened.
     """
 
     standing: Standing
     past: Sequence[PastTurn]
     summary: Summary | None
+    wanted: bool
     awaited: bool
     is_changed: bool
 
@@ -184,8 +188,8 @@ def earlier(tx: Transaction, session_id: UUID, before: int, model: str, clearanc
     if leading.is_withdrawn(lead):
         lead = leading.renewed(Meter(standing.factors), lead, StandIn(summary))
     is_changed = lead != standing.lead or history.is_told_otherwise(past, standing.withheld)
-    awaited = found.awaited and not model.startswith(f"{OFFLINE}/")
-    return Before(replace(standing, lead=lead), past, summary, awaited, is_changed)
+    awaited = bool(found.awaited) and not model.startswith(f"{OFFLINE}/")
+    return Before(replace(standing, lead=lead), past, summary, found.awaited is not None, awaited, is_changed)
 
 
 def _standing(found: Earlier) -> Standing:

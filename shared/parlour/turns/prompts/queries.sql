@@ -4,8 +4,8 @@
 -- it called, whether its replies were drawn from what is deleted or above the clearance by now, and which numbers of
 -- sources that its calls found mean nothing any more. With them the turns of the recap whose replies were drawn from
 -- such. Of its summaries the newest that was drawn from nothing such, with what must be told word for word beside it;
--- whether the one that leads the prompts was drawn from such, or is forgotten; and whether one is under way (awaited). No
--- row where there is none of it. Where the turns begin is asked in a query of its own: under row-level security
+-- whether the one that leads the prompts was drawn from such, or is forgotten; and whether one is under way (awaited; null
+-- where none is wanted). No row where there is none of it. Where the turns begin is asked in a query of its own: under row-level security
 -- COALESCE itself is no bound for an index.
 WITH kept AS (
     SELECT standing, briefing FROM session_prompts WHERE session_id = %(session_id)s
@@ -83,9 +83,9 @@ WITH kept AS (
               FROM pinned p
               LEFT JOIN summaries s ON s.session_id = %(session_id)s AND s.version = p.version
              CROSS JOIN LATERAL fate_of(s.told_of) f) AS is_summary_closed,
-           EXISTS (SELECT FROM work_due
-                    WHERE tenant_id = current_tenant() AND kind = 'summary' AND id = %(session_id)s
-                      AND (held_until > %(at)s OR due_at <= %(awaited)s)) AS awaited,
+           (SELECT COALESCE(held_until > %(at)s, false) OR due_at <= %(awaited)s
+              FROM work_due
+             WHERE tenant_id = current_tenant() AND kind = 'summary' AND id = %(session_id)s) AS awaited,
            (SELECT jsonb_object_agg(script, factor)
               FROM token_factors WHERE model = %(model)s AND NOT EXISTS (SELECT FROM kept)) AS factors
 )

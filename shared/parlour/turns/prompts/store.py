@@ -36,7 +36,7 @@ class Earlier:
     summary             the newest that the reader may be told: {version, until, text, kept: [{turn, text, message_id,
                         ours}]}.
     is_summary_closed   the one that leads the prompts is not to be told any more; None where none does.
-    awaited             a newer one is under way.
+    awaited             whether a newer one is under way, or waits for a later try; None where none is wanted.
     """
 
     standing: JsonObject | None
@@ -46,7 +46,7 @@ class Earlier:
     factors: dict[str, float] | None
     summary: JsonObject | None = None
     is_summary_closed: bool | None = None
-    awaited: bool = False
+    awaited: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
