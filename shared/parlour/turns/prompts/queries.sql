@@ -203,11 +203,15 @@ SELECT 'sources', s.number::text, r.classification, false
 SELECT hash, words FROM ledger_blobs WHERE month = %(month)s AND hash = ANY(%(hashes)s);
 
 -- name: drop_ledgers
--- Ledgers whose retention is over, a bounded number at a time.
-DELETE FROM ledgers
- WHERE (tenant_id, turn_id, step) IN (
-       SELECT tenant_id, turn_id, step FROM ledgers
-        WHERE tenant_id = current_tenant() AND month < %(before)s LIMIT %(most)s);
+-- Ledgers whose retention is over, a bounded number at a time, with what their turns' prompts were told of what is
+-- remembered; how often and to what use a fact was told is known beside it.
+WITH over AS MATERIALIZED (
+    SELECT tenant_id, turn_id, step FROM ledgers
+     WHERE tenant_id = current_tenant() AND month < %(before)s LIMIT %(most)s
+), told AS (
+    DELETE FROM recalls WHERE turn_id IN (SELECT turn_id FROM over)
+)
+DELETE FROM ledgers WHERE (tenant_id, turn_id, step) IN (SELECT tenant_id, turn_id, step FROM over);
 
 -- name: drop_pulse_ledgers
 -- The records of Pulses' prompts whose retention is over, a bounded number at a time: they name the same texts.
