@@ -1,5 +1,6 @@
 """What is remembered stands in the prompts of its own user's sessions, and what became of it there is written down."""
 
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -7,6 +8,7 @@ import pytest
 
 from parlour.infra.jsonable import Json, canonical
 from parlour.principal import Principal
+from parlour.turns.prompts import retention
 from parlour.turns.prompts.explain import explain
 from parlour.turns.prompts.rebuild import rebuild
 from tests.desk import Desk, calls, says
@@ -257,3 +259,15 @@ def test_an_episode_is_no_message_of_its_conversation(desk: Desk, talk: tuple[Pr
     ask(desk, *talk, f"As we discussed last time: {ASKED}")
     assert explained(desk, "other_sessions") == []
     assert len(explained(desk, "episodes")) == 1
+
+
+def test_what_was_told_goes_with_the_records_of_the_prompts_and_its_use_stays_known(
+    desk: Desk, talk: tuple[Principal, UUID]
+) -> None:
+    fact(desk, talk[1], "diet", "vegetarian")
+    ask(desk, *talk, "What is for lunch?", says("A vegetarian dish."))
+    for before, kept in ((desk.clock(), 1), (desk.clock() + timedelta(days=40), 0)):
+        with desk.database.transaction(desk.tenant_id) as tx:
+            retention.drop(tx, before)
+        assert len(recalls(desk)) == kept
+    assert desk.rows("SELECT recalled, used FROM facts") == [(1, 1)]
