@@ -16,8 +16,9 @@ extraction            precision: of the facts stored at any time (true ones that
 wrong_retirements     facts that were ended while they held, and that no other fact goes on with.
 duplicates_per_fact   live facts beyond the first, by the facts that there are.
 stale_served          times that a turn was told a fact that its user had changed or taken back in an earlier turn.
-identifiers_survived  of what must survive word for word, the share that a later prompt has as it is, or has once a
-                      question names its subject; `identifiers` says each, and after how many compactions at least.
+identifiers_survived  of what must survive word for word, and went through a compaction, the share that a later prompt
+                      has as it is, or has once a question names its subject; `identifiers` says each, and after how
+                      many compactions at least.
 
 Shares are between 0 and 1. Vectors are MiniLM's (int8, 384 dimensions). Every miss is told below the table.
 """

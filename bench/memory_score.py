@@ -104,6 +104,7 @@ def score(month: Month, facts: Sequence[Fact], survived: Sequence[Survival], dec
     found = {id(one) for one in of.values() if one is not None}
     retired = list(_wrongly_retired(facts, of))
     extra, remembered = _duplicates(facts, of)
+    tried = [one for one in survived if one.compactions] or survived
     stale = [(fact, at) for fact in facts for at in fact.served if _is_stale(of[fact.id], at)]
     scored.figures = {
         "extraction": {
@@ -113,12 +114,12 @@ def score(month: Month, facts: Sequence[Fact], survived: Sequence[Survival], dec
         "wrong_retirements": len(retired),
         "duplicates_per_fact": _share(len(extra), remembered, none=0.0),
         "stale_served": len(stale),
-        "identifiers_survived": _share(sum(one.in_prompt or one.recalled for one in survived), len(survived)),
+        "identifiers_survived": _share(sum(one.in_prompt or one.recalled for one in tried), len(tried)),
         "identifiers": {
-            "planted": len(survived),
-            "in_prompt": _share(sum(one.in_prompt for one in survived), len(survived)),
-            "recalled": _share(sum(one.recalled for one in survived), len(survived)),
-            "compactions": min((one.compactions for one in survived), default=0),
+            "planted": len(tried),
+            "in_prompt": _share(sum(one.in_prompt for one in tried), len(tried)),
+            "recalled": _share(sum(one.recalled for one in tried), len(tried)),
+            "compactions": min((one.compactions for one in tried), default=0),
         },
         "values_planted": len(values),
         "facts_stored": len(facts),
@@ -131,7 +132,7 @@ def score(month: Month, facts: Sequence[Fact], survived: Sequence[Survival], dec
     scored.misses += [("stale", _stale(fact, at, of[fact.id])) for fact, at in stale]
     scored.misses += [
         ("lost", f"{one.who}: {one.kind} {one.value!r}, asked: {one.ask}")
-        for one in survived
+        for one in tried
         if not (one.in_prompt or one.recalled)
     ]
     return scored

@@ -56,24 +56,30 @@ class Played:
 
 @dataclass
 class Player:
-    """A tenant, its people, and the queue of the work of memory. clerk: who is asked for that work, None where no model
-    is there at all."""
+    """A tenant, its people, and the queue of the work of memory.
+
+    clerk     who is asked for that work, None where no model is there at all.
+    threads   what each person says on their phone; sessions: that of each visit, by its place.
+    """
 
     desk: Desk
     month: Month
     clerk: Clerk | None
     users: dict[str, UUID] = field(default_factory=dict)
     threads: dict[str, UUID] = field(default_factory=dict)
+    sessions: dict[int, UUID] = field(default_factory=dict)
     due: list[tuple[datetime, int, JsonObject]] = field(default_factory=list)
     numbers: Iterator[int] = field(default_factory=count)
 
     def play(self) -> Played:
         """The whole month, and what there is in the end."""
-        for visit in self.month.visits:
-            session = self._session(visit)
-            for turn in visit.turns:
-                self._work_until(turn.at)
-                self._turn(visit, session, turn)
+        said = [(turn, place) for place, visit in enumerate(self.month.visits) for turn in visit.turns]
+        for turn, place in sorted(said, key=lambda one: one[0].at):
+            self._work_until(turn.at)
+            visit = self.month.visits[place]
+            if place not in self.sessions:
+                self.sessions[place] = self._session(visit)
+            self._turn(visit, self.sessions[place], turn)
         self._work_until(self.month.turns[-1].at + _AFTERWARDS)
         return self._found()
 
@@ -90,7 +96,6 @@ class Player:
     def _session(self, visit: Visit) -> UUID:
         if visit.channel == "whatsapp":
             return self.threads[visit.who]
-        self.desk.clock.now = visit.at - timedelta(seconds=1)
         with self.desk.database.transaction(self.desk.tenant_id) as tx:
             binding = bindings.by_slug(tx, _BINDING)
             assert binding is not None
@@ -122,6 +127,7 @@ class Player:
             swept = self.desk.clock.now + _HOUR
             come = self.due[0][0] if self.due else until
             if min(come, swept) >= until:
+                self.desk.clock.now = max(self.desk.clock.now, until)
                 break
             self.desk.clock.now = max(self.desk.clock.now, min(come, swept))
             if come <= swept:
@@ -170,13 +176,16 @@ class Player:
         )
         facts = [_fact(row, names) for row in self.desk.rows(_FACTS)]
         decided = [_decided(row, names) for row in self.desk.rows(_DECIDED)]
-        said = [(visit, turn) for visit in self.month.visits for turn in visit.turns]
-        survived = [self._survival(visit, turn, one) for visit, turn in said for one in turn.keeps]
+        survived = [
+            self._survival(visit, self.sessions[place], turn, one)
+            for place, visit in enumerate(self.month.visits)
+            for turn in visit.turns
+            for one in turn.keeps
+        ]
         return Played(facts, decided, survived, int(str(episodes)), int(str(summaries)))
 
-    def _survival(self, visit: Visit, turn: Turn, kept: Kept) -> Survival:
+    def _survival(self, visit: Visit, session: UUID, turn: Turn, kept: Kept) -> Survival:
         """Look into the next prompt of the conversation, with nothing asked and with a question for it."""
-        session = self.threads[visit.who]
         text = turn.user.replace("'", "''")
         ((compactions,),) = self.desk.rows(
             f"SELECT count(*) FROM summaries s WHERE s.session_id = '{session}' AND s.until_turn >= ("
@@ -192,7 +201,7 @@ class Player:
     def _prompt(self, visit: Visit, session: UUID, text: str) -> str:
         """The words of the prompt that this message would make; the conversation is as before."""
         self.desk.clock.now += timedelta(minutes=1)
-        one = Round(self.desk, session, lambda: self._write(visit.who, "whatsapp", session, text))
+        one = Round(self.desk, session, lambda: self._write(visit.who, visit.channel, session, text))
         said = one.run().text
         one.take_back()
         return said

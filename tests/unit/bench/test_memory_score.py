@@ -118,6 +118,12 @@ def test_survival_is_in_the_prompt_or_by_a_question(month: Month) -> None:
     assert ("lost", "ana: amount '12', asked: How much?") in scored.misses
 
 
+def test_what_went_through_no_compaction_is_counted_only_where_nothing_did(month: Month) -> None:
+    there, gone = (Survival("ana", "date", "12", "When?", times, times == 0, False) for times in (0, 1))
+    assert score(month, [], [there, gone], []).figures["identifiers_survived"] == 0.0
+    assert score(month, [], [there], []).figures["identifiers_survived"] == 1.0
+
+
 def test_a_prompt_has_a_value_whatever_stands_between_its_digits() -> None:
     assert holds("paid 250000 rupees", "2,50,000")
     assert holds("Ref: hb 2291-C.", "HB2291-c")
