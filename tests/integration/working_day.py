@@ -45,6 +45,7 @@ from tests.integration.found_and_shown import found_and_shown
 from tests.integration.left_lying import work_left_lying
 from tests.integration.linked_day import talk_about_a_record
 from tests.integration.long_calls import long_calls
+from tests.integration.looked_through import looked_through
 from tests.integration.numbers_joined import numbers_joined
 from tests.integration.prompted import prompts_looked_at
 from tests.integration.prompts_kept import prompts_kept
@@ -123,6 +124,7 @@ def play(desk: Desk) -> None:
     long_calls(desk)
     turns_that_fail(desk)
     work_left_lying(desk)
+    looked_through(desk)
     rows_are_embedded(desk)
     pulses_due(desk)
     pulses_written(desk)

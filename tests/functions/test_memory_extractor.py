@@ -1,0 +1,87 @@
+"""The work of memory, whole: an order through the real handler."""
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from uuid import UUID, uuid4
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from local.database import Cluster
+from parlour.bootstrap import clients, memory_extractor
+from parlour.infra.settings import MemoryExtractorSettings
+from parlour.memory.order import KINDS
+from tests.desk import Desk
+from tests.functions.deployed import CONTEXT, Handler, batch, failed, give, load_handler, store_database_secret
+from tests.integration.memory.read_through import Conversation
+
+EVENTS = Path(__file__).parents[2] / "events"
+
+
+@pytest.fixture
+def handler(cluster: Cluster, desk: Desk, database_name: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Handler]:
+    """The function in its deployment, without a model's key."""
+    del desk
+    with mock_aws():
+        monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
+        key = json.dumps({"anthropic_api_key": ""})
+        boto3.client("secretsmanager").create_secret(Name="model", SecretString=key)
+        secret = store_database_secret(cluster, database_name)
+        give(MemoryExtractorSettings, monkeypatch, database_secret=secret, database_idle="true", model_secret="model")
+        _forget()
+        yield load_handler("memory_extractor")
+        _forget()
+
+
+def _forget() -> None:
+    for one in (memory_extractor.build_memory_extractor, clients.build_hasten):
+        one.cache_clear()
+
+
+def order(desk: Desk, kind: str, work_id: UUID) -> dict[str, Any]:
+    event = batch({"tenant_id": str(desk.tenant_id), "kind": kind, "id": str(work_id)})
+    for record in event["Records"]:
+        del record["attributes"]["MessageGroupId"]
+    return event
+
+
+def test_a_session_that_is_due_is_looked_through(handler: Handler, desk: Desk) -> None:
+    talk = Conversation(desk)
+    talk.say("I live in Pune.")
+    desk.rows(f"UPDATE work_due SET due_at = '{datetime.now(UTC)}' WHERE kind = 'memory' RETURNING 1")
+    assert failed(handler(order(desk, "memory", talk.session), CONTEXT)) == []
+    assert talk.due() == []
+    assert desk.rows("SELECT until_turn FROM extractions") == [(1,)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_order_for_what_is_not_there_harms_nothing(handler: Handler, desk: Desk, kind: str) -> None:
+    assert failed(handler(order(desk, kind, uuid4()), CONTEXT)) == []
+
+
+def test_the_sample_event_is_about_a_tenant_that_is_not_here_and_harms_nothing(handler: Handler, desk: Desk) -> None:
+    event = json.loads((EVENTS / "memory_extractor_order.json").read_text("utf-8"))
+    assert failed(handler(event, CONTEXT)) == []
+    assert desk.rows("SELECT count(*) FROM facts") == [(0,)]
+
+
+@pytest.mark.parametrize(
+    "body", [{"tenant_id": "x"}, {}, {"tenant_id": str(uuid4()), "kind": "pulse", "id": str(uuid4())}]
+)
+def test_nonsense_is_left_for_the_dead_letters(handler: Handler, body: dict[str, str]) -> None:
+    event = batch(body)
+    del event["Records"][0]["attributes"]["MessageGroupId"]
+    assert failed(handler(event, CONTEXT)) == ["id-0"]
+
+
+def test_a_database_that_is_away_leaves_the_message_on_the_queue(
+    handler: Handler, desk: Desk, cluster: Cluster, database_name: str
+) -> None:
+    talk = Conversation(desk)
+    talk.say("I live in Pune.")
+    cluster.drop(database_name)
+    assert failed(handler(order(desk, "memory", talk.session), CONTEXT)) == ["id-0"]

@@ -1,0 +1,28 @@
+"""The part of the working day in which what people say of themselves is noticed and looked through: said, said again,
+changed, taken back and proposed in vain; episodes are written, folded by their words and by their vectors."""
+
+from datetime import timedelta
+
+from parlour.infra.errors import ProviderUnavailable
+from tests.desk import Desk
+from tests.integration.memory.read_through import Conversation, answer, fact
+
+_TOLD = "The user does the accounts of the shop in Tally."
+
+
+def looked_through(desk: Desk) -> None:
+    """A visitor tells of themselves."""
+    talk = Conversation(desk)
+    talk.say("My name is Meera. I live in Pune. We do the accounts of the shop in Tally.")
+    talk.look_through(*[ProviderUnavailable("away")] * 4)
+    talk.look_through(answer(fact("about.software", "Tally", 1), episodes=[(_TOLD, [1])]), after=timedelta(hours=1))
+    talk.say("I live in Pune. We do the accounts of the shop in Tally.")
+    talk.look_through(answer(fact("city", "Zurich", 1), episodes=[(_TOLD, [1]), ("Tally has the shop.", [1])]))
+    talk.say("I have moved to Goa. Please forget my name.")
+    desk.rows(
+        "INSERT INTO embeddings (tenant_id, row_id, model, vector)"
+        f" SELECT tenant_id, row_id, 'alike', '[1,0]' FROM episodes WHERE session_id = '{talk.session}' RETURNING 1"
+    )
+    talk.look_through(answer())
+    assert talk.facts() == {"city": "Goa", "about.software": "Tally"}
+    assert talk.episodes() == [(_TOLD, 2)]

@@ -1,0 +1,224 @@
+"""A session's new turns are looked through once, by a model whose word is held against the user's own."""
+
+import json
+from datetime import timedelta
+
+import pytest
+
+from parlour.infra.errors import ProviderUnavailable, RetryError, SpendRefused
+from parlour.infra.postgres import Database
+from parlour.memory import waking
+from parlour.memory.extracting import extractor
+from tests.desk import Desk, says
+from tests.integration.memory.read_through import NO_MODEL, Conversation, answer, fact
+
+SPOKEN = "We do the accounts of the shop in Tally, by the way."
+
+
+@pytest.fixture
+def talk(desk: Desk) -> Conversation:
+    """In which something was said that no rule finds."""
+    made = Conversation(desk)
+    made.say(SPOKEN)
+    return made
+
+
+def test_what_a_model_reads_becomes_a_fact_with_the_message_that_says_so(talk: Conversation) -> None:
+    talk.look_through(answer(fact("about.software", "Tally", 1)))
+    assert talk.facts() == {"about.software": "Tally"}
+    assert talk.decisions() == [("about.software", "new")]
+    ((origin, said),) = talk.desk.rows(
+        "SELECT f.origin, m.body FROM facts f JOIN messages m ON m.id = ANY(f.messages)"
+    )  # fmt: skip
+    assert (origin, said) == ("extracted", SPOKEN)
+    assert talk.due() == []
+
+
+def test_only_new_turns_are_read(talk: Conversation) -> None:
+    talk.look_through(answer())
+    assert "Tally" in talk.asked()
+    talk.say("We also use Zoho for the payroll.")
+    talk.look_through(answer(fact("about.payroll", "Zoho", 1)))
+    assert "Tally" not in talk.asked()
+    assert talk.facts() == {"about.payroll": "Zoho"}
+    assert len(talk.reader.requests) == 2
+
+
+def test_what_is_known_is_told_and_not_taken_twice(talk: Conversation) -> None:
+    talk.say("I live in Pune.")
+    talk.look_through(answer(fact("city", "Pune", 2)))
+    assert "- city: Pune" in talk.asked()
+    assert talk.decisions() == [("city", "duplicate")]
+
+
+def test_a_call_is_paid_and_noted(talk: Conversation) -> None:
+    talk.look_through(answer())
+    assert talk.desk.rows("SELECT purpose, model FROM llm_calls WHERE purpose = 'memory'") == [
+        ("memory", "claude-haiku-5-5")
+    ]
+
+
+def test_an_answer_that_cannot_be_read_is_asked_for_once_more(talk: Conversation) -> None:
+    talk.look_through("Surely! Here it is:", answer(fact("about.software", "Tally", 1)))
+    assert talk.facts() == {"about.software": "Tally"}
+    again = talk.reader.requests[-1].messages
+    assert [message["role"] for message in again] == ["user", "assistant", "user"]
+
+
+def test_and_let_be_with_a_row_that_says_so(talk: Conversation) -> None:
+    talk.look_through("no", "no again")
+    assert talk.decisions() == [("", "malformed")]
+    assert (talk.facts(), talk.due()) == ({}, [])
+    talk.say("Hello?")
+    talk.look_through(answer())
+    assert "Tally" not in talk.asked()
+
+
+@pytest.mark.parametrize("problem", [ProviderUnavailable("away"), SpendRefused("no room")])
+def test_without_an_answer_the_turns_stay_due_and_the_next_try_waits_longer(
+    talk: Conversation, problem: Exception
+) -> None:
+    waits = []
+    for _ in range(3):
+        talk.look_through(*([problem] * 4), after=timedelta(hours=3))
+        ((due_at,),) = talk.due()
+        waits.append(due_at - talk.desk.clock.now)  # type: ignore[operator]
+    assert waits[0] < waits[1] < waits[2]
+    assert talk.desk.rows("SELECT until_turn, failures FROM extractions") == [(0, 3)]
+    talk.look_through(answer(fact("about.software", "Tally", 1)), after=timedelta(hours=3))
+    assert talk.facts() == {"about.software": "Tally"}
+    assert talk.desk.rows("SELECT until_turn, failures, problem FROM extractions") == [(1, 0, None)]
+
+
+def test_where_there_is_no_model_nothing_is_asked_and_the_rules_facts_stay(talk: Conversation) -> None:
+    talk.say("I live in Pune.")
+    talk.look_through(models=NO_MODEL)
+    assert (talk.facts(), talk.due()) == ({"city": "Pune"}, [])
+
+
+def test_a_message_that_comes_before_its_time_has_nothing_to_do(talk: Conversation) -> None:
+    talk.look_through(after=timedelta(minutes=2))
+    assert talk.reader.requests == []
+    assert len(talk.due()) == 1
+    for _ in range(waking.TURNS):
+        talk.say("And more.")
+    talk.look_through(answer(), after=timedelta())
+    assert len(talk.reader.requests) == 1
+
+
+def test_a_message_that_comes_twice_finds_nothing(talk: Conversation) -> None:
+    talk.look_through(answer())
+    talk.look_through()
+    assert len(talk.reader.requests) == 1
+
+
+def test_what_is_said_meanwhile_waits_as_everything_does(talk: Conversation) -> None:
+    talk.reader.during = lambda: talk.say("And in the evening I teach.") and None
+    talk.desk.memory.sent.clear()
+    talk.look_through(answer())
+    assert len(talk.due()) == 1
+    assert [seconds for _, seconds in talk.desk.memory.sent] == [300.0]
+    talk.reader.during = lambda: None
+    talk.look_through(answer(), after=waking.WAIT)
+    assert "teach" in talk.asked()
+
+
+def test_a_long_conversation_is_read_in_stretches(talk: Conversation) -> None:
+    for number in range(25):
+        talk.say(f"Line {number} of many.")
+    talk.look_through(answer(), answer())
+    assert len(talk.reader.requests) == 2
+    assert talk.desk.rows("SELECT until_turn FROM extractions") == [(26,)]
+
+
+def test_one_worker_at_a_time(talk: Conversation) -> None:
+    talk.reader.during = lambda: extractor.run(talk.services({}), talk.order, lambda: 300.0)
+    talk.look_through(answer(fact("about.software", "Tally", 1)))
+    assert talk.decisions() == [("about.software", "new")]
+
+
+def test_a_worker_whose_time_was_over_writes_nothing(talk: Conversation, database: Database) -> None:
+    def taken_over() -> None:
+        talk.desk.rows("UPDATE work_due SET held_until = now() WHERE kind = 'memory' RETURNING 1")
+
+    talk.reader.during = taken_over
+    talk.look_through(answer(fact("about.software", "Tally", 1)))
+    assert (talk.facts(), talk.decisions()) == ({}, [])
+
+
+def test_a_database_that_goes_away_leaves_it_to_whoever_comes_next(talk: Conversation) -> None:
+    def away() -> None:
+        raise RetryError("away")
+
+    talk.reader.during = away
+    with pytest.raises(RetryError):
+        talk.look_through(answer())
+    talk.reader.during = lambda: None
+    talk.look_through(answer(fact("about.software", "Tally", 1)))
+    assert talk.facts() == {"about.software": "Tally"}
+
+
+def test_an_episode_is_a_row_that_its_own_conversation_finds_and_waits_for_its_vector(talk: Conversation) -> None:
+    talk.desk.embedding.sent.clear()
+    talk.look_through(answer(episodes=[("The user does the accounts of the shop in Tally.", [1])]))
+    assert talk.episodes() == [("The user does the accounts of the shop in Tally.", 0)]
+    ((kind, session, pending),) = talk.desk.rows(
+        "SELECT r.kind, r.session_id, r.pending FROM episodes e JOIN context_rows r ON r.id = e.row_id"
+    )
+    assert (kind, session, pending) == ("episode", talk.session, True)
+    assert talk.desk.embedding.sent
+
+
+def test_what_is_told_again_in_nearly_the_same_words_is_folded(talk: Conversation) -> None:
+    talk.look_through(answer(episodes=[("The user does the accounts of the shop in Tally.", [1])]))
+    talk.say("As I said, we do the accounts of the shop in Tally.")
+    talk.look_through(answer(episodes=[("The user does accounts of the shop in Tally", [1])]))
+    assert talk.episodes() == [("The user does the accounts of the shop in Tally.", 1)]
+
+
+def test_and_what_means_the_same_by_its_vector(talk: Conversation) -> None:
+    for told in ("The user does accounts in Tally.", "Tally has the shop."):
+        talk.say("We do the accounts of the shop in Tally.")
+        talk.look_through(answer(episodes=[(told, [1])]))
+    talk.desk.rows(
+        "INSERT INTO embeddings (tenant_id, row_id, model, vector)"
+        " SELECT tenant_id, row_id, 'words', '[1,0]' FROM episodes RETURNING 1"
+    )
+    talk.say("Well.")
+    talk.look_through(answer())
+    assert talk.episodes() == [("The user does accounts in Tally.", 1)]
+    assert talk.desk.rows("SELECT cardinality(messages) FROM episodes") == [(2,)]
+    assert talk.desk.rows("SELECT count(*) FROM context_rows WHERE kind = 'episode'") == [(1,)]
+
+
+def test_a_session_that_is_shared_by_now_is_not_looked_through(talk: Conversation) -> None:
+    talk.share()
+    talk.look_through(answer(fact("about.software", "Tally", 1)))
+    assert (talk.reader.requests, talk.facts(), talk.due()) == ([], {}, [])
+
+
+def test_a_model_that_says_what_the_user_did_not_is_written_down(talk: Conversation) -> None:
+    talk.look_through(
+        answer(
+            fact("about.software", "SAP", 1),
+            fact("about.software", "Tally", 7),
+            fact("about.software", "Tally", 1, confidence=0.4),
+            fact("about.password", "Tally", 1),
+        )
+    )
+    assert talk.facts() == {}
+    assert sorted(str(decision) for _, decision in talk.decisions()) == [
+        "below_floor",
+        "not_users_own",
+        "sensitive",
+        "unknown_message",
+    ]
+    assert "SAP" not in json.dumps(talk.desk.rows("SELECT * FROM fact_decisions"), default=str)
+
+
+def test_what_a_turn_says_of_itself_is_said_to_the_model_as_no_evidence(desk: Desk) -> None:
+    talk = Conversation(desk)
+    talk.say("Hello there, friend.", says("You live in Zurich."))
+    talk.look_through(answer(fact("city", "Zurich", 1)))
+    assert "no evidence: You live in Zurich." in talk.asked()
+    assert talk.facts() == {}
