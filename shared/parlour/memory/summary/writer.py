@@ -41,7 +41,9 @@ PURPOSE = "summary"
 
 _KIND: work_due.Kind = "summary"
 _SECONDS = 60.0
-_SECONDS_KEPT = 20.0
+_SECONDS_KEPT = 10.0
+"""What a model may take, and what is left of an invocation to write down what came of it."""
+
 _MOST_STRETCHES = 8
 """Of a session that was left behind, how many stretches one invocation takes in."""
 
@@ -113,7 +115,7 @@ class _Work:
         """Stretch after stretch, up to the newest messages."""
         models = self.services.models()
         for _ in range(_MOST_STRETCHES):
-            if seconds_left() < _SECONDS_KEPT:
+            if seconds_left() < _SECONDS + _SECONDS_KEPT:
                 break
             try:
                 found = self.services.database.run(self.tenant_id, lambda tx: self._read(tx, models))
@@ -123,7 +125,7 @@ class _Work:
             if found is None or not found.taken:
                 self._end()
                 return
-            if not self._take_in(found, models, seconds_left):
+            if not self._take_in(found, models):
                 return
         self.let_go(work_due.GRACE)
         self._again()
@@ -151,16 +153,16 @@ class _Work:
         notes = recall.notes(tx, self.session_id, self.services.clock())
         return _Read(session, notes, reader.clearance, base, taken, choices)
 
-    def _take_in(self, found: _Read, models: Mapping[str, Model], seconds_left: SecondsLeft) -> bool:
+    def _take_in(self, found: _Read, models: Mapping[str, Model]) -> bool:
         """One stretch; whether there may be another."""
         asked = answer.ask(found.base.text, found.notes, found.taken)
-        outcome = self._ask(found, asked, models, seconds_left)
+        outcome = self._ask(found, asked, models)
         if outcome.written is None:
             self._fail(outcome.problem)
             return False
         return self._keep(found, outcome.written, outcome)
 
-    def _ask(self, found: _Read, asked: Asked, models: Mapping[str, Model], seconds_left: SecondsLeft) -> Outcome:
+    def _ask(self, found: _Read, asked: Asked, models: Mapping[str, Model]) -> Outcome:
         """What holds of the model's answer; without a model there are no words, and what must survive is kept alone. A
         stretch in which nobody said anything leaves the summary as it is."""
         by = found.choices[0]
@@ -169,8 +171,7 @@ class _Work:
         messages: tuple[JsonObject, ...] = ({"role": "user", "content": [text_block(asked.words)]},)
         request = ModelRequest(by.model, LONGEST_ANSWER, (), (text_block(asked.system),), messages)
         size = tokens.count(asked.system) + tokens.count(asked.words)
-        seconds = min(_SECONDS, seconds_left() - _SECONDS_KEPT)
-        asking = Asking(request, size, found.choices, models, PURPOSE, seconds)
+        asking = Asking(request, size, found.choices, models, PURPOSE, _SECONDS)
         given = self.services.aside.ask(system(self.tenant_id), asking)
         if given.problem is not None or given.completed is None or given.choice is None:
             code = given.problem.code if given.problem else "provider_unavailable"
