@@ -9,18 +9,24 @@ from datetime import UTC, datetime
 from parlour.bootstrap import clients
 from parlour.bootstrap.database import Work, database, limited
 from parlour.bootstrap.embedding import spaces
-from parlour.bootstrap.providers import preload, providers
+from parlour.bootstrap.providers import preload as preload_providers
+from parlour.bootstrap.providers import providers
 from parlour.bootstrap.tools import endpoints
 from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import SecondsLeft
 from parlour.infra.settings import OrchestratorSettings, load
+from parlour.memory.facts import said
 from parlour.models.pictures import Pictures
 from parlour.turns.receive import Wake
 from parlour.turns.run import run
 from parlour.turns.running import Services
 
-__all__ = ["build_orchestrator", "preload"]
+
+def preload() -> None:
+    """What the first turn needs, before a snapshot."""
+    preload_providers()
+    said.preload()
 
 
 @functools.cache

@@ -13,7 +13,7 @@ _FORWARDED = re.compile(
     r"|(?:from|von|de|to|sent|subject):\s)",
     re.IGNORECASE | re.MULTILINE,
 )
-_FENCED = re.compile(r"```.*?(?:```|\Z)|<(\w+)[^>]*>.*?</\1>", re.DOTALL)
+_FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _QUOTED_LINE = re.compile(r"^\s*>.*$", re.MULTILINE)
 _QUOTED = re.compile(r"[\"\u201c\u201e\u00ab]([^\"\u201c\u201d\u00ab\u00bb]{1,2000})[\"\u201d\u00bb]")
 _FEW = 5
