@@ -143,19 +143,21 @@ class _Work:
     def look(self, seconds_left: SecondsLeft) -> None:
         """What goes, without changing anything."""
         reach, told = self.reach, self.told
-        bodies = self._run(lambda tx: store.words(tx, "bodies", ids=reach.messages if not reach.sessions else []))
+        bodies = self._run(lambda tx: store.words(tx, "bodies", ids=reach.ids("messages", "emptied")))
         self.texts = Search(self.services.database, self.principal, reach, seconds_left).run(bodies)
         for table, rows in reach.rows.items():
             for fate in dict.fromkeys(rows.values()):
                 told.note(fate, table, [one for one, its in rows.items() if its == fate])
         for month, hashes in self.texts.dropped.items():
-            told.note("removed", "ledger_blobs", [f"{month}/{one}" for one in sorted(hashes)])
+            told.note("removed", "ledger_blobs", [f"{len(hashes)} texts of {month:%Y-%m}"] if hashes else [])
         for month, hashes in self.texts.emptied.items():
-            told.note("emptied", "ledger_blobs", [f"{month}/{one}" for one in sorted(hashes)])
+            told.note("emptied", "ledger_blobs", [f"{len(hashes)} texts of {month:%Y-%m}"] if hashes else [])
         told.objects += [*reach.objects, *(one.object_key for one in reach.archives)]
         told.beyond += report.beyond(reach.models, reach.channels)
         if not self.texts.is_whole:
             told.beyond.append(_too_many(self.texts.looked))
+        if reach.briefed:
+            told.beyond.append(_briefed(len(reach.briefed)))
         if reach.target.kind == "fact":
             told.beyond.append(Beyond("messages", "what it was drawn from still says it: forget the message, too"))
 
@@ -172,15 +174,14 @@ class _Work:
         )  # fmt: skip
         self._run(self._told_to_others)
         self._run(self._texts)
-        if reach.sessions:
-            for session_id in reach.sessions:
-                if seconds_left() < _SECONDS_KEPT:
-                    raise Unfinished
-                self._run(_dropping(session_id))
-        elif reach.target.kind != "fact":
+        if reach.touched:
             self._run(self._conversation)
+        for session_id in reach.sessions:
+            if seconds_left() < _SECONDS_KEPT:
+                raise Unfinished
+            self._run(_dropping(session_id))
         if reach.target.kind == "user":
-            self._run(lambda tx: store.run(tx, "drop_user", id=reach.target.id))
+            self._run(lambda tx: store.run(tx, "drop_users", ids=reach.ids("users")))
         self._letters()
 
     def _run[R](self, work: Callable[[Transaction], R]) -> R:
@@ -233,20 +234,22 @@ class _Work:
             store.run(tx, "drop_texts", month=month, hashes=sorted(hashes))
 
     def _conversation(self, tx: Transaction) -> None:
-        """The conversation stays, without what was said of it in some turns; what is left is told anew."""
+        """A conversation stays, without what was said in some turns; what is left of it is told anew."""
         reach = self.reach
+        emptied, touched = reach.ids("messages", "emptied"), {str(one) for one in reach.touched}
+        summaries = [one for one in reach.keys("summaries") if one.partition("/")[0] in touched]
         store.run(tx, "fence", ids=reach.touched)
         file_id = reach.target.id if reach.target.kind == "file" else None
-        store.run(tx, "empty_turns", turns=reach.turns, messages=reach.messages, file_id=file_id)
-        store.run(tx, "empty_messages", ids=reach.messages)
-        store.run(tx, "drop_context", ids=reach.ids("context_rows"))
+        store.run(tx, "empty_turns", turns=reach.silenced, messages=emptied, file_id=file_id)
+        store.run(tx, "empty_messages", ids=emptied)
+        store.run(tx, "drop_context", ids=reach.standing_rows)
         titled = reach.touched if reach.target.kind == "message" else []
         store.run(
             tx, "drop_memory", episodes=reach.ids("episodes"), kept=reach.ids("kept_verbatim"),
-            sessions=reach.touched, titled=titled, summaries=reach.keys("summaries"),
+            sessions=reach.touched, titled=titled, summaries=summaries,
         )  # fmt: skip
         store.run(tx, "count_anchors", sessions=reach.touched, each=_MESSAGES_OF_AN_ANCHOR)
-        again = {UUID(one.partition("/")[0]) for one in reach.keys("summaries")}
+        again = {UUID(one.partition("/")[0]) for one in summaries}
         for session_id in sorted(again):
             work_due.mark(tx, "summary", session_id, self.now)
         self._anew("summary", again)
@@ -285,6 +288,11 @@ class _Work:
 
 def _dropping(session_id: UUID) -> Callable[[Transaction], int]:
     return lambda tx: store.run(tx, "drop_session", id=session_id)
+
+
+def _briefed(many: int) -> Beyond:
+    what = f"{many} had it in their briefing: a reply there that repeats it, and names no source, is not found"
+    return Beyond("conversations of others", what)
 
 
 def _too_many(looked: int) -> Beyond:

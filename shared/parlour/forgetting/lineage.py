@@ -3,13 +3,13 @@
 A user takes along all that is theirs. A message takes along what was made of it: the reply of its turn, what models and
 tools were told and said in it, later replies that repeat its telling words, and what memory drew from it. A file takes
 along what was read from it and the turns that drew from that. A fact goes alone: where it came from stays, and says so.
-Records that the calls of such turns made or changed go too, unless the tenant keeps its records; so does every Pulse
-that was written from any of this, and whatever a pinned briefing says of it.
+Records that the calls of such turns made or changed go too, unless the tenant keeps its records, and then what others
+drew from those in conversations of their own; so does every Pulse that was written from any of this, and whatever a
+pinned briefing says of it.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from uuid import UUID
 
 from parlour.forgetting import echoes, store
@@ -34,9 +34,9 @@ class Reach:
     rows      by table what becomes of which row.
     handles   of records that go.
     user_id   whose it is, where it is somebody's.
-    since     when the first of it came up.
     sessions  that go as a whole; touched: those that stay, of which some turns lose their words.
-    turns     whose words go, with `numbers` by session; messages: theirs, and those that are forgotten themselves.
+    turns     that go or lose their words; silenced: the latter, in sessions that stay, with their `numbers`.
+    falling   searchable rows that go with their sessions, by themselves.
     needles   words that tell of it wherever they stand.
     changed   records that calls of these turns changed.
     pulses    records about which something goes that was written from any of this.
@@ -49,11 +49,12 @@ class Reach:
     rows: dict[str, dict[str, Fate]] = field(default_factory=dict)
     handles: list[str] = field(default_factory=list)
     user_id: UUID | None = None
-    since: datetime | None = None
     sessions: list[UUID] = field(default_factory=list)
     touched: list[UUID] = field(default_factory=list)
     turns: list[UUID] = field(default_factory=list)
+    silenced: list[UUID] = field(default_factory=list)
     numbers: dict[UUID, set[int]] = field(default_factory=dict)
+    falling: set[UUID] = field(default_factory=set)
     needles: list[str] = field(default_factory=list)
     changed: list[ChangedRow] = field(default_factory=list)
     pulses: list[UUID] = field(default_factory=list)
@@ -67,16 +68,23 @@ class Reach:
 
     @property
     def messages(self) -> list[UUID]:
+        """Those that go or lose their words."""
         return self.ids("messages")
 
     @property
-    def asked_by(self) -> str:
-        """How the user is called as who asked for something; no user's name for other targets."""
-        return f"user:{self.target.id}" if self.target.kind == "user" else "nobody"
+    def asked_by(self) -> list[str]:
+        """How the users that go are called as who asked for something."""
+        return [f"user:{one}" for one in self.rows.get("users", ())]
 
-    def ids(self, table: str) -> list[UUID]:
-        """The rows of a table that go, of those that are known by one id."""
-        return [UUID(one) for one in self.rows.get(table, ())]
+    def ids(self, table: str, fate: Fate | None = None) -> list[UUID]:
+        """The rows of a table that go, of those that are known by one id; those of one fate only."""
+        rows = self.rows.get(table, {})
+        return [UUID(one) for one, its in rows.items() if fate in (None, its)]
+
+    @property
+    def standing_rows(self) -> list[UUID]:
+        """Searchable rows that somebody has to take away."""
+        return [one for one in self.ids("context_rows") if one not in self.falling]
 
     def keys(self, table: str) -> list[str]:
         """The rows of a table that go."""
@@ -111,7 +119,8 @@ def _user(tx: Transaction, found: Reach) -> None:
         raise NotFound("there is no such user")
     found.user_id = found.target.id
     found.sessions, found.turns = found.ids("sessions"), found.ids("turns")
-    found.addresses = store.words(tx, "addresses", id=found.target.id)
+    found.falling = set(found.ids("context_rows"))
+    found.addresses = store.words(tx, "addresses", ids=found.ids("users"))
 
 
 def _message(tx: Transaction, found: Reach) -> None:
@@ -119,13 +128,15 @@ def _message(tx: Transaction, found: Reach) -> None:
     if said is None:
         raise NotFound("there is no such message")
     found.add("messages", [said.id], "emptied")
-    found.user_id, found.since = said.user_id, said.received_at
+    found.user_id, found.touched = said.user_id, [said.session_id]
     found.provider_ids = [said.provider_message_id] if said.provider_message_id else []
     found.needles = _own_words(tx, said)
     patterns = echoes.patterns(found.needles)
     echoing = store.ids(tx, "echoing_turns", user_id=said.user_id, since=said.received_at, patterns=patterns)
     own = [said.turn_id] if said.turn_id else []
     _with_turns(tx, found, [*own, *echoing] if found.needles else own)
+    if said.is_open:
+        raise Conflict(_OPEN)
 
 
 def _own_words(tx: Transaction, said: MessageRow) -> list[str]:
@@ -156,15 +167,17 @@ _READERS = {"user": _user, "message": _message, "file": _file, "fact": _fact}
 
 def _with_turns(tx: Transaction, found: Reach, turn_ids: Sequence[UUID]) -> None:
     """These turns lose their words, and what memory made of them goes."""
-    turns = store.turns(tx, turn_ids)
-    if any(one.is_open for one in turns):
-        raise Conflict(_OPEN)
-    found.turns = [one.id for one in turns]
-    found.touched = list(dict.fromkeys(one.session_id for one in turns))
+    known = set(found.turns)
+    turns = store.turns(tx, [one for one in turn_ids if one not in known])
+    ids = [one.id for one in turns]
+    found.turns += ids
+    found.silenced += ids
+    found.touched += [one for one in dict.fromkeys(turn.session_id for turn in turns) if one not in found.touched]
     for one in turns:
         found.numbers.setdefault(one.session_id, set()).add(one.number)
-    _add(found, store.placed(tx, "turn_rows", turns=found.turns, messages=found.messages))
-    _add(found, store.placed(tx, "memory_rows", turns=found.turns, messages=found.messages))
+    own = found.ids("messages", "emptied")
+    _add(found, store.placed(tx, "turn_rows", turns=ids, messages=own))
+    _add(found, store.placed(tx, "memory_rows", turns=ids, messages=found.ids("messages", "emptied")))
 
 
 def _add(found: Reach, rows: Iterable[store.Placed]) -> None:
@@ -173,7 +186,7 @@ def _add(found: Reach, rows: Iterable[store.Placed]) -> None:
 
 
 def _derived(tx: Transaction, found: Reach, *, keep_records: bool) -> None:
-    """What was made beside the conversation: records, and facts of personas and teams."""
+    """What was made beside the conversation: records, what others drew from those, facts of personas and teams."""
     for row in store.placed(tx, "drawn_elsewhere", messages=found.messages):
         found.add(row.place, [row.id])
     if keep_records:
@@ -185,6 +198,9 @@ def _derived(tx: Transaction, found: Reach, *, keep_records: bool) -> None:
             found.add(row.place, [row.id], "emptied" if row.place in {"entities", "documents"} else "removed")
     found.changed = store.changed(tx, found.turns)
     found.add("context_rows", [one.row_id for one in found.changed])
+    if made := found.ids("entities"):
+        rows, patterns = found.ids("context_rows"), echoes.patterns(found.handles)
+        _with_turns(tx, found, store.ids(tx, "record_turns", ids=made, rows=rows, patterns=patterns))
 
 
 def _outward(tx: Transaction, found: Reach) -> None:

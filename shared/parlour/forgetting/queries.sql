@@ -2,8 +2,10 @@
 
 -- name: user_rows
 -- Everything that is a user's own, row by row, with whoever turned out to be the same person.
-WITH who AS MATERIALIZED (
-    SELECT id FROM users WHERE id = %(id)s OR merged_into = %(id)s
+WITH one AS MATERIALIZED (
+    SELECT COALESCE(merged_into, id) AS id FROM users WHERE id = %(id)s
+), who AS MATERIALIZED (
+    SELECT u.id FROM users u, one WHERE u.id = one.id OR u.merged_into = one.id
 ), s AS MATERIALIZED (
     SELECT id FROM sessions WHERE user_id = ANY(ARRAY(SELECT id FROM who))
 ), t AS MATERIALIZED (
@@ -50,8 +52,12 @@ SELECT 'users' AS place, id::text AS id FROM who
             WHERE tenant_id = current_tenant() AND (id = ANY(ARRAY(SELECT id FROM s)) OR id = ANY(ARRAY(SELECT id FROM o)));
 
 -- name: message
--- A message, in whose conversation and turn it is.
-SELECT m.id, m.session_id, m.turn_id, m.direction, m.body, m.media, m.received_at, m.provider_message_id,
+-- A message, in whose conversation and turn it is; of one that was archived its searchable row has the words.
+SELECT m.id, m.session_id, m.turn_id, m.direction, m.media,
+       CASE WHEN m.archive_id IS NULL THEN m.body
+            ELSE COALESCE((SELECT substr(r.content, (r.metadata ->> 'lead')::int + 1)
+                             FROM context_rows r WHERE r.message_id = m.id), '') END AS body,
+       m.received_at, m.provider_message_id,
        s.user_id, s.binding_id, s.channel, t.number, t.state = 'open' AS is_open, m.archive_id
   FROM messages m
   JOIN sessions s ON s.id = m.session_id
@@ -63,8 +69,10 @@ SELECT m.id, m.session_id, m.turn_id, m.direction, m.body, m.media, m.received_a
 SELECT n.needle
   FROM unnest(%(needles)s::text[], %(patterns)s::text[]) AS n (needle, pattern)
  WHERE EXISTS (SELECT FROM messages m
+                 LEFT JOIN context_rows r ON r.message_id = m.id
                 WHERE m.session_id = ANY(ARRAY(SELECT id FROM sessions WHERE user_id = %(user_id)s))
-                  AND m.direction = 'inbound' AND m.id <> ALL(%(ids)s::uuid[]) AND m.body ILIKE n.pattern);
+                  AND m.direction = 'inbound' AND m.id <> ALL(%(ids)s::uuid[])
+                  AND (m.body ILIKE n.pattern OR r.content ILIKE n.pattern));
 
 -- name: echoing_turns
 -- The turns of a user, from some time on, in which something was made that says one of some words: a reply, what a model
@@ -72,8 +80,9 @@ SELECT n.needle
 SELECT t.id
   FROM turns t
  WHERE t.session_id = ANY(ARRAY(SELECT id FROM sessions WHERE user_id = %(user_id)s)) AND t.frozen_at >= %(since)s
-   AND (EXISTS (SELECT FROM messages m
-                 WHERE m.turn_id = t.id AND m.direction = 'outbound' AND m.body ILIKE ANY(%(patterns)s::text[]))
+   AND (EXISTS (SELECT FROM messages m LEFT JOIN context_rows r ON r.message_id = m.id
+                 WHERE m.turn_id = t.id AND m.direction = 'outbound'
+                   AND (m.body ILIKE ANY(%(patterns)s::text[]) OR r.content ILIKE ANY(%(patterns)s::text[])))
         OR EXISTS (SELECT FROM steps s WHERE s.turn_id = t.id AND s.blocks::text ILIKE ANY(%(patterns)s::text[]))
         OR EXISTS (SELECT FROM tool_calls c
                     WHERE c.turn_id = t.id AND concat(c.arguments, c.result, c.interim) ILIKE ANY(%(patterns)s::text[]))
@@ -115,8 +124,11 @@ SELECT t.id
 SELECT id, session_id, number, state = 'open' AS is_open FROM turns WHERE id = ANY(%(ids)s::uuid[]);
 
 -- name: bodies
--- What some messages say.
-SELECT body AS id FROM messages WHERE id = ANY(%(ids)s::uuid[]) AND body <> '';
+-- What some messages say, those that were archived too.
+SELECT CASE WHEN m.archive_id IS NULL THEN m.body ELSE substr(r.content, (r.metadata ->> 'lead')::int + 1) END AS id
+  FROM messages m
+  LEFT JOIN context_rows r ON r.message_id = m.id
+ WHERE m.id = ANY(%(ids)s::uuid[]) AND (m.body <> '' OR m.archive_id IS NOT NULL AND r.id IS NOT NULL);
 
 -- name: turn_rows
 -- What was made in some turns, and from some messages: replies, steps, calls, events, citations and searchable rows.
@@ -194,6 +206,14 @@ SELECT 'entities' AS place, id::text AS id FROM e
             WHERE split_part(origin, '/', 1) = ANY(ARRAY(SELECT key FROM k))
                OR source_id = ANY(ARRAY(SELECT id FROM e)) OR target_id = ANY(ARRAY(SELECT id FROM e));
 
+-- name: record_turns
+-- The turns that drew from some records: whose reply cites one, or a row of one, or one of whose calls names one.
+SELECT m.turn_id AS id
+  FROM citations c JOIN messages m ON m.id = c.message_id
+ WHERE (c.entity_id = ANY(%(ids)s::uuid[]) OR c.row_id = ANY(%(rows)s::uuid[])) AND m.turn_id IS NOT NULL
+ UNION
+SELECT c.turn_id FROM tool_calls c WHERE concat(c.arguments, c.result) ILIKE ANY(%(patterns)s::text[]);
+
 -- name: changed_by_calls
 -- The records that calls of some turns changed and did not make, with what each call asked for, and the row that tells
 -- of the change.
@@ -220,7 +240,7 @@ SELECT 'pulse_versions', entity_id || '/' || level || '/' || version, entity_id
  UNION ALL
 SELECT 'pulse_questions', id::text, entity_id
   FROM pulse_questions
- WHERE told_of && %(told)s::text[] OR entity_id = ANY(%(own)s::uuid[]) OR asked_by = %(asked_by)s
+ WHERE told_of && %(told)s::text[] OR entity_id = ANY(%(own)s::uuid[]) OR asked_by = ANY(%(asked_by)s::text[])
  UNION ALL
 SELECT 'pulse_ledgers', id::text, entity_id
   FROM pulse_ledgers WHERE told_of && %(told)s::text[] OR entity_id = ANY(%(own)s::uuid[]);
@@ -258,11 +278,10 @@ SELECT 'model' AS place, provider AS id FROM llm_calls WHERE session_id = ANY(%(
 SELECT 'channel', channel FROM sessions WHERE id = ANY(%(sessions)s::uuid[]);
 
 -- name: addresses
--- By which numbers and names channels know a user.
-SELECT address AS id FROM channel_identities
- WHERE user_id = ANY(ARRAY(SELECT id FROM users WHERE id = %(id)s OR merged_into = %(id)s))
+-- By which numbers and names channels know some users.
+SELECT address AS id FROM channel_identities WHERE user_id = ANY(%(ids)s::uuid[])
  UNION
-SELECT phone FROM users WHERE (id = %(id)s OR merged_into = %(id)s) AND phone IS NOT NULL;
+SELECT phone FROM users WHERE id = ANY(%(ids)s::uuid[]) AND phone IS NOT NULL;
 
 -- name: routing_keys
 -- Which addresses of ours lead to the tenant.
@@ -432,7 +451,7 @@ WITH earlier AS (
     DELETE FROM pulse_versions WHERE told_of && %(told)s::text[] OR entity_id = ANY(%(own)s::uuid[])
 ), questions AS (
     DELETE FROM pulse_questions
-     WHERE told_of && %(told)s::text[] OR entity_id = ANY(%(own)s::uuid[]) OR asked_by = %(asked_by)s
+     WHERE told_of && %(told)s::text[] OR entity_id = ANY(%(own)s::uuid[]) OR asked_by = ANY(%(asked_by)s::text[])
 )
 DELETE FROM pulses WHERE told_of && %(told)s::text[] OR entity_id = ANY(%(own)s::uuid[]);
 
@@ -479,12 +498,12 @@ DELETE FROM ledger_blobs WHERE month = %(month)s AND hash = ANY(%(hashes)s::text
 -- Take a session away, with everything that was said and done in it.
 DELETE FROM sessions WHERE id = %(id)s;
 
--- name: drop_user
--- Take a user away, and whoever turned out to be the same person; also what others tried to join their number with.
+-- name: drop_users
+-- Take a user away, with whoever turned out to be the same person; also what others tried to join their number with.
 WITH tried AS (
-    DELETE FROM phone_links WHERE phone IN (SELECT phone FROM users WHERE id = %(id)s)
+    DELETE FROM phone_links WHERE phone IN (SELECT phone FROM users WHERE id = ANY(%(ids)s::uuid[]))
 )
-DELETE FROM users WHERE id = %(id)s OR merged_into = %(id)s;
+DELETE FROM users WHERE id = ANY(%(ids)s::uuid[]);
 
 -- name: rest_in_archive
 -- An archive without some of its messages.

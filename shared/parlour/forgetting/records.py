@@ -39,7 +39,7 @@ def take_back(
 
 
 def _empty(tx: Transaction, ids: dict[str, list[UUID]], reach: Reach, now: datetime) -> None:
-    store.run(tx, "drop_context", ids=reach.ids("context_rows"))
+    store.run(tx, "drop_context", ids=reach.standing_rows)
     store.run(tx, "empty_records", ids=ids["entities"], documents=ids["documents"], edges=ids["edges"], now=now)
 
 

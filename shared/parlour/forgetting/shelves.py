@@ -53,8 +53,9 @@ class Shelf:
         return set(_HASH.findall(self.text))
 
     def mentions(self, ids: Set[str]) -> bool:
-        """Whether one of these ids stands in it."""
-        return not ids.isdisjoint(_UUID.findall(self.text))
+        """Whether one of these ids, or of handles, stands in it."""
+        handles = (one for one in ids if not _UUID.fullmatch(one))
+        return not ids.isdisjoint(_UUID.findall(self.text)) or any(one in self.text for one in handles)
 
     def sought(self, what: Sought) -> set[str]:
         """The texts that go with what is sought."""

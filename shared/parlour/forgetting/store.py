@@ -183,8 +183,8 @@ def changed(tx: Transaction, turn_ids: Sequence[UUID]) -> list[ChangedRow]:
     return tx.all(SQL["changed_by_calls"], ChangedRow, turns=list(turn_ids))
 
 
-def pulses(tx: Transaction, told: Sequence[str], own: Sequence[UUID], asked_by: str) -> list[PulseRow]:
-    return tx.all(SQL["pulses_told_of"], PulseRow, told=list(told), own=list(own), asked_by=asked_by)
+def pulses(tx: Transaction, told: Sequence[str], own: Sequence[UUID], asked_by: Sequence[str]) -> list[PulseRow]:
+    return tx.all(SQL["pulses_told_of"], PulseRow, told=list(told), own=list(own), asked_by=list(asked_by))
 
 
 def archives(tx: Transaction, sessions: Sequence[UUID], messages: Sequence[UUID]) -> list[ArchiveRow]:

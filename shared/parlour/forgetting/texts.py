@@ -86,7 +86,7 @@ class Search:
     def _of_theirs(self, row: LedgerRow, sought: Sought) -> None:
         """A record of the same people or conversations."""
         shelves, hashes = _opened(row)
-        if self.reach.sessions:
+        if row.session_id in self.reach.sessions:
             _note(self.own, row, hashes)
             self.everybodys.update(*(one.everybodys() for one in shelves))
             return

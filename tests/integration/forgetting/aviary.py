@@ -28,7 +28,7 @@ from parlour.knowledge.records import backfill
 from tests.desk import Desk, WordEmbedder
 from tests.post import MediaBucket
 
-CANARY = re.compile(r"CANARY-\d{2,3}X")
+CANARY = re.compile(r"CANARY-\d{2,3}X", re.IGNORECASE)
 
 
 @dataclass
@@ -133,7 +133,7 @@ class Aviary:
 
 
 def birds(words: str) -> set[str]:
-    return set(CANARY.findall(words))
+    return {one.upper() for one in CANARY.findall(words)}
 
 
 def _words(connection: psycopg.Connection[Any], table: str) -> str:
