@@ -85,7 +85,7 @@ class Player:
 
     def _turn(self, visit: Visit, session: UUID, turn: Turn) -> None:
         desk = self.desk
-        desk.clock.now = turn.at
+        desk.clock.now = max(desk.clock.now, turn.at)
         self._write(visit.who, visit.channel, session, turn.user)
         desk.model.script = [*([calls(_TOOL)] if turn.tool else []), says(turn.agent)]
         desk.builtins[_TOOL] = lambda _context, _arguments: {"ok": True, "text": turn.tool}
