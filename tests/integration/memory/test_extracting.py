@@ -113,7 +113,10 @@ def test_a_message_that_comes_twice_finds_nothing(talk: Conversation) -> None:
 
 
 def test_what_is_said_meanwhile_waits_as_everything_does(talk: Conversation) -> None:
-    talk.reader.during = lambda: talk.say("And in the evening I teach.") and None
+    def meanwhile() -> None:
+        talk.say("And in the evening I teach.")
+
+    talk.reader.during = meanwhile
     talk.desk.memory.sent.clear()
     talk.look_through(answer())
     assert len(talk.due()) == 1

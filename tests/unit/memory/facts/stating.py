@@ -20,10 +20,13 @@ def message(number: int) -> UUID:
 
 
 def candidate(
-    value: str, minute: int = 0, key: str = "city", confidence: float = 0.9, origin: Origin = "said", **further: bool
-) -> Candidate:
+    value: str, minute: int = 0, key: str = "city", confidence: float = 0.9, origin: Origin = "said", *,
+    ends: bool = False, adds: bool = False, changes: bool = False,
+) -> Candidate:  # fmt: skip
     """Said in a message of its own, the minute's."""
-    return Candidate(key, value, confidence, origin, at(minute), (message(minute),), **further)
+    return Candidate(
+        key, value, confidence, origin, at(minute), (message(minute),), ends=ends, adds=adds, changes=changes
+    )  # fmt: skip
 
 
 def known(value: str, minute: int = 0, key: str = "city", confidence: float = 0.9, origin: Origin = "said") -> Known:

@@ -3,12 +3,13 @@
 from hypothesis import given
 from hypothesis import strategies as some
 
-from parlour.memory.facts.fact import FLOOR, Candidate
+from parlour.memory.facts.fact import FLOOR, Candidate, Origin
 from parlour.memory.facts.rules import decide, resolve, surer
 from tests.unit.memory.facts.stating import Memory, at, candidate, known, message
 
 CITIES = ("Pune", "Goa", "Chennai", "Delhi")
 PLACES = some.sampled_from(CITIES)
+ORIGINS: tuple[Origin, ...] = ("said", "extracted")
 MINUTES = some.lists(some.integers(0, 40), min_size=1, max_size=12, unique=True)
 
 
@@ -134,7 +135,7 @@ def test_a_key_has_one_live_row_at_most_and_intervals_that_do_not_run_backwards(
     memory = Memory()
     for minute in minutes:
         ends, place = data.draw(some.booleans()), data.draw(PLACES)
-        origin = data.draw(some.sampled_from(("said", "extracted")))
+        origin = data.draw(some.sampled_from(ORIGINS))
         confidence = data.draw(some.floats(0, 1))
         memory.take(candidate(place, minute, confidence=confidence, origin=origin, ends=ends))
         assert len(memory.live) <= 1
