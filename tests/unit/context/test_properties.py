@@ -9,11 +9,14 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from parlour.context import budget, cache, ledger, pins
+from parlour.context import budget, cache, history, lead, ledger, pins
+from parlour.context.lead import Lead
+from parlour.context.ledger import Ledger
 from tests.unit.context.promises import PROMISES
 from tests.unit.context.summing import WAYS
 from tests.unit.context.talk import MOVES, PROFILES, Played, Talk, Turn, long_talk, play
 
+_LEADS = 7
 IS_NIGHT = settings.get_current_profile_name() == "nightly"
 
 TURNS = st.builds(Turn, st.sampled_from(MOVES), st.integers(0, 999))
@@ -54,6 +57,7 @@ RARE = (
     moves("grown", *["say"] * 9, seed=0, profile="small"),
     moves("say", *["flood"] * 4, "large_file", "image", "many_rounds", "huge"),
     *(moves(*["say"] * 14, "close", *["say"] * 14, "shrunk", summaries=way, tools=0, config_words=40) for way in WAYS),
+    moves(*["say"] * 18, "shrunk", summaries="prompt", tools=0, config_words=40),
     moves(*["burst"] * 30, summaries="late"),
     moves(*["say"] * 40, summaries="lost"),
 )
@@ -68,6 +72,7 @@ class Seen:
         self.causes: Counter[str] = Counter()
         self.culprits: Counter[str] = Counter()
         self.overflows: Counter[str] = Counter()
+        self.leads: Counter[str] = Counter()
         self.sessions = 0
 
     def note(self, played: Played) -> None:
@@ -78,6 +83,19 @@ class Seen:
             self.reasons.update(str(one.reason) for one in told.entries if one.reason)
             self.causes.update([told.cause] if told.cause else [])
             self.culprits.update([told.miss.cause] if told.miss else [])
+            self.leads.update(_led(played, told, played.assembled.standing.lead))
+
+
+def _led(played: Played, told: Ledger, led: Lead) -> set[str]:
+    """What there is to be said of a prompt's lead."""
+    messages = sum(one.messages for one in played.materials.past if one.number >= led.since)
+    gave_way = any(one.reason for one in told.entries if one.item.source.table == "summaries")
+    found = {
+        "recapped": bool(led.recap), "pasted": led.pasted is not None, "waited": messages > history.MOST_MESSAGES,
+        "withdrawn": lead.is_withdrawn(led), "summarised": lead.summarised(led) is not None,
+        "kept": led.summary is not None and bool(led.summary.kept), "gave way": gave_way,
+    }  # fmt: skip
+    return {name for name, holds in found.items() if holds}
 
 
 def test_random_sessions_keep_every_promise_and_see_everything_that_can_happen() -> None:
@@ -99,6 +117,7 @@ def test_random_sessions_keep_every_promise_and_see_everything_that_can_happen()
     assert set(seen.reasons) == set(ledger.REASONS), "every reason for a drop"
     assert set(seen.causes) == set(pins.CAUSES), "every cause of a new briefing"
     assert set(seen.culprits) == set(cache.CULPRITS), "every culprit of a miss"
+    assert len(seen.leads) == _LEADS, "everything that may lead a history"
     assert set(seen.overflows) == {layer.name.lower() for layer in budget.OVERFLOWS}, "every layer that may overflow"
 
 
