@@ -2,7 +2,7 @@
 why. Pure."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
@@ -60,7 +60,7 @@ def check(answered: Answered, stretch: Stretch, origin: Origin = "extracted") ->
             episodes.append(kept)
         else:
             refusals.append(kept)
-    return Checked(tuple(candidates), tuple(refusals), tuple(episodes))
+    return Checked(tuple(candidates), tuple(replace(one, origin=origin) for one in refusals), tuple(episodes))
 
 
 def _fact(
@@ -80,7 +80,7 @@ def _fact(
         return Refusal(key, found.problem, "", item.confidence, ids)
     if not item.ends and _is_disputed(key, item.value, spoken, ids):
         return Refusal(key, "not_stated", "said of something else", item.confidence, ids)
-    at = max(line.sent_at for line in _saying(named, item.value))
+    at = max(line.at for line in _saying(named, item.value))
     return Candidate(
         key, item.value, min(item.confidence, _SUREST), origin, at, ids, ends=item.ends, changes=found.changes
     )  # fmt: skip
@@ -113,7 +113,7 @@ def _episode(item: EpisodeItem, by_number: Mapping[int, Line]) -> Told | Refusal
     shared = sum(holds(own, word) for word in wanted)
     if not all(holds(own, word) for word in figures) or shared < _OWN_SHARE * len(wanted):
         return Refusal("episode", "not_users_own", "", None, ids)
-    times = [line.sent_at for line in named]
+    times = [line.at for line in named]
     return Told(item.text, ids, min(times), max(times))
 
 

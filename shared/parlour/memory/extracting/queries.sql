@@ -44,7 +44,7 @@ SELECT count(*) AS turns, COALESCE(max(n.number), 0) AS last
 -- name: new_turns
 -- The messages of some of the session's turns, in order; what a tool answered is not among them, and nothing of a turn
 -- that failed: somebody may yet have it answered, as a later one.
-SELECT t.number AS turn, m.id, m.direction, m.body, m.sent_at
+SELECT t.number AS turn, m.id, m.direction, m.body, m.received_at AS at
   FROM turns t
   JOIN messages m ON m.turn_id = t.id
  WHERE t.session_id = %(session_id)s AND t.number > %(until_turn)s AND t.number <= %(last)s

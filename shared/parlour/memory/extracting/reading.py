@@ -16,13 +16,13 @@ _OWN, _REPLY = 2_000, 240
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One message. `turn`: the number of its turn."""
+    """One message. `turn`: the number of its turn; `at`: when we received it, as for what is noticed at once."""
 
     turn: int
     id: UUID
     direction: str
     body: str
-    sent_at: datetime
+    at: datetime
 
     @property
     def is_users(self) -> bool:
@@ -45,7 +45,7 @@ class Stretch:
     @property
     def utterances(self) -> list[Utterance]:
         """The same for the rules."""
-        return [Utterance(line.id, line.body, line.sent_at) for line in self.own]
+        return [Utterance(line.id, line.body, line.at) for line in self.own]
 
     def labelled(self) -> dict[int, Line]:
         """The user's messages by the numbers that a prompt gives them, from 1."""
@@ -65,7 +65,7 @@ def _is_told(line: Line, numbers: dict[UUID, int]) -> bool:
 def _told(line: Line, number: int | None, agent: str) -> str:
     if number is None:
         return f"({agent} replied, no evidence: {_clipped(line.body, _REPLY)})"
-    return f"[{number}] {line.sent_at.date().isoformat()} user: {_clipped(own_text(line.body), _OWN)}"
+    return f"[{number}] {line.at.date().isoformat()} user: {_clipped(own_text(line.body), _OWN)}"
 
 
 def _clipped(text: str, most: int) -> str:

@@ -78,6 +78,7 @@ class Refusal:
     reason: str = ""
     confidence: float | None = None
     messages: tuple[UUID, ...] = ()
+    origin: Origin = "extracted"
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,7 +77,7 @@ class _Keeping:
 
     def refuse(self, refusals: Sequence[Refusal]) -> None:
         self.decisions += [
-            NewDecision(next(self.ids), one.key, "extracted", one.decision, one.reason, one.confidence, one.messages)
+            NewDecision(next(self.ids), one.key, one.origin, one.decision, one.reason, one.confidence, one.messages)
             for one in refusals
         ]
 
