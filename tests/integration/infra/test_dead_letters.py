@@ -9,7 +9,7 @@ import pytest
 from botocore.exceptions import ClientError
 from moto import mock_aws
 
-from parlour.infra.dead_letters import Redriven, SqsDeadLetters
+from parlour.infra.dead_letters import Discarded, Redriven, SqsDeadLetters
 from parlour.infra.errors import QueueUnavailable
 from parlour.infra.jsonable import digest
 from parlour.infra.queues import QueueMessage, SqsQueue
@@ -125,3 +125,31 @@ def test_a_queue_that_is_gone_is_said_to_be_away(queues: Queues) -> None:
         queues.letters().count()
     with pytest.raises(QueueUnavailable):
         queues.letters().redrive(1)
+
+
+def test_those_that_say_something_are_thrown_away_and_the_others_stay_where_they_are(queues: Queues) -> None:
+    queues.die(("asha", 1), ("brick", 2), ("asha", 3))
+    found = queues.letters().discard(lambda body: body["number"] in {1, 3}, 100)
+    assert found == Discarded(2, 0)
+    assert queues.letters().redrive(10) == Redriven(1, 0)
+    assert [number for _, number in queues.receive()] == [2]
+
+
+def test_no_more_are_looked_at_than_is_said(queues: Queues) -> None:
+    queues.die(*((f"group {number}", number) for number in range(5)))
+    assert queues.letters().discard(lambda _: True, 2).gone == 2
+    assert queues.letters().count() == 3
+
+
+def test_a_letter_that_says_nothing_that_can_be_read_is_nobodys(queues: Queues) -> None:
+    queues.client.send_message(
+        QueueUrl=queues.dead, MessageBody="no JSON", MessageGroupId="x", MessageDeduplicationId="x"
+    )
+    assert queues.letters().discard(lambda body: "number" in body, 10).gone == 0
+    assert queues.letters().count() == 1
+
+
+def test_throwing_away_says_how_far_it_got(queues: Queues) -> None:
+    queues.die(("asha", 1))
+    with pytest.raises(QueueUnavailable, match="0 were thrown away"):
+        queues.letters(Dying(queues.client)).discard(lambda _: True, 10)
