@@ -32,6 +32,9 @@ _ENOUGH = 0.6
 
 _TELLING_FROM = 4
 
+_LOOKED_AT = "|"
+"""What stands where something was found: nothing is read across it."""
+
 _OF = " | "
 """Between a weekday or an hour and what it is said of: by itself it tells nothing."""
 
@@ -57,7 +60,7 @@ _MONTH = (
 )
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _DAY_MONTH = re.compile(rf"(?<!\d)(\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?({_MONTH})(?:,?\s+(\d{{4}}))?", re.IGNORECASE)
-_MONTH_DAY = re.compile(rf"\b({_MONTH})\s+(\d{{1,2}})(?:st|nd|rd|th)?(?!\d)(?:,?\s+(\d{{4}}))?", re.IGNORECASE)
+_MONTH_DAY = re.compile(rf"\b({_MONTH})\s+(\d{{1,2}})(?:st|nd|rd|th)?(?![\d:])(?:,?\s+(\d{{4}}))?", re.IGNORECASE)
 _ISO = re.compile(r"(?<!\d)(\d{4})-(\d{1,2})-(\d{1,2})(?!\d)")
 _OTHER_DATES = (
     re.compile(r"(?<![\d/.])\d{1,2}[/.]\d{1,2}[/.](?:\d{4}|\d{2})(?![\d/])"),
@@ -71,12 +74,13 @@ _CODE = re.compile(
 )
 _LONG_NUMBER = re.compile(r"(?<![A-Za-z0-9.,])#?\d{5,}(?![A-Za-z0-9]|[.,]\d)|(?<![A-Za-z0-9])#\d+")
 _NO_CODE = re.compile(r"\d+(?:st|nd|rd|th|am|pm|[kmgx]|bn|mn|kg|km|cm|mm|ml|kw|mw|hrs?|mins?|m[23])", re.IGNORECASE)
+_NAME = r"(?-i:[A-Z])[^\W\d_]*(?:['\u2019-][^\W\d_]+)*(?=[\s.,;:!?)\]\"]|$)"
 _CALLED = re.compile(
     r"(?:\b(?:my name is|name's|i am|i'm|this is|call me|called|named|ask for|speak (?:to|with))"
-    r"|\b(?:Mr|Mrs|Ms|Dr|Shri|Smt)\b\.?)\s+(?P<name>(?-i:[A-Z])[\w'\u2019-]+(?:\s(?-i:[A-Z])[\w'\u2019-]+){0,2})",
+    rf"|\b(?:Mr|Mrs|Ms|Dr|Shri|Smt)\b\.?)\s+(?P<name>{_NAME}(?:\s{_NAME}){{0,2}})",
     re.IGNORECASE,
 )
-_CAPITALS = re.compile(r"(?<=[a-z0-9,;:'\u2019)] )(?:[A-Z][\w'\u2019-]+)(?: (?:[A-Z][\w'\u2019-]+)){1,3}")
+_CAPITALS = re.compile(rf"(?<=[a-z0-9,;:'\u2019)] ){_NAME}(?: {_NAME}){{1,3}}", re.IGNORECASE)
 _DECIDED = re.compile(
     r"\bdecid\w+|\b(?:we|i|you)(?:'ll| will) (?:go (?:with|for)|use|take|keep|stay with|proceed)\b"
     r"|\blet(?:'|\u2019)?s (?:go (?:with|for)|use|take|keep|do|make it)\b|\b(?:going|go) with\b"
@@ -145,7 +149,7 @@ def read(text: str) -> Said:
     words = frozenset(words_in(plain))
     spelt = {str(number) for number, word in enumerate(_NUMBERS, start=1) if word in words}
     numbers = {_plain_number(one[0]) for one in re.finditer(_NUMBER, plain)}
-    return Said(_squashed(plain), frozenset(numbers | spelt), frozenset(_days(plain)), words)
+    return Said(_squashed(plain), frozenset(numbers | spelt), frozenset(_days(_digits(text))), words)
 
 
 def is_told(one: Telling, said: Said) -> bool:
@@ -176,7 +180,7 @@ def _of(sentence: str) -> Iterator[Telling]:
             for found in pattern.finditer(rest):
                 if value := _value(kind, found, sentence):
                     yield Telling(kind, value, _around(sentence, found.start(), found.end()))
-            rest = pattern.sub(lambda one: " " * len(one[0]), rest)
+            rest = pattern.sub(lambda one: _LOOKED_AT * len(one[0]), rest)
     for found in (*_CALLED.finditer(sentence), *_CAPITALS.finditer(sentence)):
         name = found["name"] if "name" in found.re.groupindex else found[0]
         if name.casefold().split()[0] not in _NO_NAMES:
@@ -196,21 +200,23 @@ def _settled(sentence: str) -> Iterator[Telling]:
 def _value(kind: Kind, found: re.Match[str], sentence: str) -> str:
     """What identifies it; "" for what only looks like one."""
     said = found[0].strip().casefold()
+    if found.re in _DAYS:
+        return next(iter(_days(found[0])), "")
     if kind == "date":
-        return next(iter(_days(said)), "") or f"{said}{_OF}{' '.join(words_in(sentence.casefold()))}"[:_LONGEST_VALUE]
+        return f"{said}{_OF}{' '.join(words_in(sentence.casefold()))}"[:_LONGEST_VALUE]
     if kind == "identifier" and (_NO_CODE.fullmatch(said) or len(_squashed(said)) < 3):
         return ""
     return said[:_LONGEST_VALUE].rstrip(".,/-")
 
 
 def _days(text: str) -> Iterator[str]:
-    """The dates of a text as month-day: 03-14, whoever names the year."""
+    """The dates of a text as month-day: 03-14, whoever names the year. It may 5 times: that is no month."""
     for found in _ISO.finditer(text):
         yield f"{int(found[2]):02}-{int(found[3]):02}"
-    for found in _DAY_MONTH.finditer(text):
-        yield f"{_MONTHS.index(found[2][:3].lower()) + 1:02}-{int(found[1]):02}"
-    for found in _MONTH_DAY.finditer(text):
-        yield f"{_MONTHS.index(found[1][:3].lower()) + 1:02}-{int(found[2]):02}"
+    for pattern, month, day in ((_DAY_MONTH, 2, 1), (_MONTH_DAY, 1, 2)):
+        for found in pattern.finditer(text):
+            if found[month] != "may" or found[3]:
+                yield f"{_MONTHS.index(found[month][:3].lower()) + 1:02}-{int(found[day]):02}"
 
 
 def _around(sentence: str, start: int, end: int) -> str:
@@ -251,9 +257,10 @@ def _squashed(text: str) -> str:
     return "".join(one for one in text.casefold() if one.isalnum() or one in "+@")
 
 
+_DAYS = (_ISO, _DAY_MONTH, _MONTH_DAY)
 _FIGURES: tuple[tuple[Kind, tuple[re.Pattern[str], ...]], ...] = (
     ("identifier", (_ADDRESSES,)),
-    ("date", (_ISO, _DAY_MONTH, _MONTH_DAY, *_OTHER_DATES)),
+    ("date", (*_DAYS, *_OTHER_DATES)),
     ("amount", _AMOUNTS),
     ("identifier", (_PHONE, _CODE, _LONG_NUMBER)),
 )
