@@ -1,7 +1,6 @@
 """What a model answered, read strictly. Pure."""
 
 import json
-import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -104,7 +103,7 @@ def _episode(one: Json) -> EpisodeItem | None:
 
 
 def _confidence(sure: Json) -> float | None:
-    if isinstance(sure, bool) or not isinstance(sure, int | float) or not math.isfinite(sure):
+    if isinstance(sure, bool) or not isinstance(sure, int | float):
         return None
     return float(sure) if 0 <= sure <= 1 else None
 

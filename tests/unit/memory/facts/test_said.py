@@ -75,6 +75,7 @@ NOT_SAID = [
     "My Aadhaar number is 2341 2341 2346",
     "my password is hunter2",
     "My card is 4111 1111 1111 1111",
+    "My phone number is 4111 1111 1111 1111",
     "How do you say good morning in Hindi?",
 ]
 
@@ -124,6 +125,8 @@ def test_who_says_that_something_changed_is_heard() -> None:
     assert (moved.changes, moved.instead_of) == (True, "Pune")
     (switched,) = told("I switched from Basic to Premium")
     assert (switched.key, switched.value, switched.instead_of) == ("", "Premium", "Basic")
+    (preferred,) = told("I prefer tea over coffee")
+    assert (preferred.changes, preferred.instead_of) == (True, "coffee")
     (also,) = told("I'm also allergic to shellfish")
     assert also.adds
 
