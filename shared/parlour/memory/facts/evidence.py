@@ -42,6 +42,19 @@ _ENDED = re.compile(
     r"|cancel(?:led)?|delete|erase|remove|ignore|never mind|sold|gave up|given up|without|over|ended|closed|not)\b"
     r"|nahi|\u0928\u0939\u0940\u0902|\u0bae\u0bb1\u0ba8\u0bcd\u0ba4\u0bc1|\u0b87\u0bb2\u0bcd\u0bb2\u0bc8"
 )
+_FOR_NOW = re.compile(
+    r"\b(?:until|till|this (?:week|weekend|month)|today|tonight|tomorrow|visiting|travell?ing|passing through"
+    r"|for (?:an?|the|two|three|\d+) (?:few )?(?:hours?|days?|weeks?|nights?|weekend)"
+    r"|on (?:holiday|vacation|leave|an? (?:\w+ )?(?:trip|visit|tour)))\b"
+)
+_FOR_GOOD = re.compile(r"\b(?:live|living|moved|shifted|relocated|settled|reside|home|based)\b")
+_WHEREABOUTS = frozenset({"city", "home_town", "address"})
+"""Where somebody is for some days is not where they live."""
+
+_NAMES_THEMSELVES = re.compile(
+    r"\b(?:name|named|i am|i'm|im|this is|call(?:ed)?|here|myself|regards|sincerely|thanks|yours|naam|peyar|llamo"
+    r"|heisse|chiamo|appelle|signed)\b"
+)
 _LITTLE = frozenset({"in", "at", "by", "to", "be", "on", "for", "own", "is", "with", "time", "works", "current"})
 """Words in the names of keys that name nothing by themselves."""
 
@@ -113,8 +126,32 @@ def is_stated(sentence: str) -> bool:
 
 def _is_of_user(stated: str, key: str, value: str) -> bool:
     clause = _clause(stated, value)
-    of_others = bool(_OTHERS.search(plain(clause))) and key.partition(".")[0] not in ("family", "contact")
-    return not of_others and is_negative(clause) == is_negative(value)
+    of_others = key.partition(".")[0] not in ("family", "contact") and _is_of_others(plain(clause), value)
+    is_lasting = _is_lasting(plain(stated), key) and _is_own_name(stated, key, value)
+    return is_lasting and not of_others and is_negative(clause) == is_negative(value)
+
+
+def _is_of_others(clause: str, value: str) -> bool:
+    """Whether it is somebody else that the value is said of: who lives in Pune with their wife lives there, and who says
+    that their wife does says nothing of themselves."""
+    found = _OTHERS.search(clause)
+    if found is None:
+        return False
+    before = clause[: found.start()]
+    is_speakers = any(_FIRST_PERSON.match(word) for word in before.split())
+    return not (is_speakers and any(word in before for word in telling(value)))
+
+
+def _is_lasting(stated: str, key: str) -> bool:
+    return key not in _WHEREABOUTS or not _FOR_NOW.search(stated) or bool(_FOR_GOOD.search(stated))
+
+
+def _is_own_name(stated: str, key: str, value: str) -> bool:
+    """Whether a name is given as the speaker's, or is all that they say; of other scripts than the Latin one nobody
+    here can tell."""
+    if key not in ("name", "called") or not stated.isascii():
+        return True
+    return bool(_NAMES_THEMSELVES.search(plain(stated))) or set(telling(stated)) == set(telling(value))
 
 
 def _clause(sentence: str, value: str) -> str:

@@ -15,6 +15,10 @@ from parlour.memory.facts.fact import FLOOR, Candidate, Decision, Known
 from parlour.memory.facts.wording import holds, says, telling, words
 
 _OWN_WORDS = ("said", "edited")
+_READ_BY_MODELS = ("extracted", "consolidated")
+_OPEN = ("preference", "about")
+"""Rooms under which a model may put what stands under a key of the vocabulary."""
+
 _SURE = 0.99
 """No repetition makes a fact surer than this."""
 
@@ -56,6 +60,9 @@ def resolve(candidate: Candidate, live: Sequence[Known]) -> list[Candidate]:
         named = [one for one in replaced if one.key == candidate.key] or _closest(candidate.instead_of, replaced)
         if named:
             return [replace(candidate, key=named[0].key)]
+    if candidate.origin in _READ_BY_MODELS and candidate.key.partition(".")[0] in _OPEN:
+        known = [one for one in live if one.key in keys.KEYS and values.same(one.value, candidate.value)]
+        return [replace(candidate, key=known[0].key)] if known else [candidate]
     return [candidate] if candidate.key else []
 
 

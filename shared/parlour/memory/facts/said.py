@@ -115,10 +115,20 @@ def _of(sentence: str) -> Iterator[_Told]:
 def _stated(spoken: str, ended: Sequence[_Told] = ()) -> Iterator[_Told]:
     """What a sentence says; not again what it takes back."""
     gone = frozenset(word for one in ended for word in telling(one.value))
-    told = list(_by_rules(spoken)) or [*_corrected(spoken), *_attribute(spoken)]
+    told = _plainest(list(_by_rules(spoken))) or [*_corrected(spoken), *_attribute(spoken)]
     for one in told:
         if not gone or not set(telling(one.value)) <= gone:
             yield one
+
+
+def _plainest(told: Sequence[_Told]) -> list[_Told]:
+    """Without wishes that a key of the vocabulary says as much of: the language, where somebody is to write in it."""
+    known = [frozenset(telling(one.value)) for one in told if one.key in keys.KEYS]
+    return [
+        one
+        for one in told
+        if not one.key.startswith("preference.") or not any(part <= set(telling(one.value)) for part in known)
+    ]
 
 
 def _remembered(spoken: str) -> Iterator[_Told]:

@@ -17,6 +17,8 @@ ENDINGS: tuple[Rule, ...] = (
     Rule(r"(?:^|[,;] |\b(?:so|and|but) )(?:please |pls |kindly )*(?:forget|erase|delete|remove|don't (?:remember"
          r"|keep|store|use)"
           r"|do not (?:remember|keep|store|use)|stop using) (?:about )?(?:my|our) {v}", "", 0.92, ends=True),
+    Rule(r"^(?:please |pls |kindly )*(?:forget|ignore|disregard|drop|scrap) (?:about )?(?:the|that|my)"
+         r" {bare} (?:thing|rule|bit|part|preference|instruction|request)s?\b", "", 0.88, ends=True),
     Rule(r"^(?:please |pls |kindly )*(?:forget|ignore|disregard|drop|scrap) (?:about )?(?:the|those|my)"
          r" {v}", "", 0.88, ends=True),
     Rule(r"^(?:please |pls |kindly )*(?:forget|ignore|disregard)(?: what i (?:said|told you) about| that (?:i|my"

@@ -26,7 +26,7 @@ RELATIONS = (
     r"|assistant|doctor"
     r"|dentist|lawyer|accountant|landlord|agent|teacher|coach|neighbou?r|best friend|business partner"
 )
-_CHANNEL = r"whatsapp|sms|text(?: message)?|phone|e-?mail|a? ?call|telegram|signal|video call|post"
+_CHANNEL = r"whatsapp|sms|texts?(?: messages?)?|phone|e-?mail|a? ?call|telegram|signal|video call|post"
 _STOP = (
     r"(?=\s*(?:[.,;:!?()\n\u0964]|$|\s(?:and|but|so|because|since|while|who|which|where|when|though|although|as"
     r"|now|any ?more"
@@ -36,6 +36,7 @@ _STOP = (
 )
 _PIECES = {
     "v": rf"(?P<v>[^.,;:!?()\n\u0964]{{1,90}}?(?:\.\d+)?){_STOP}",
+    "role": r"(?P<v>[^.,;:!?()\n]{2,60}?)(?=\s+(?:at|for|with|in|of the|on the|here)\b|" + _STOP[3:],
     "bare": r"(?P<v>[^.,;:!?()\n\u0964]{1,60}?)",
     "long": r"(?P<v>[^;!?()\n]{3,160}?)(?=\s*(?:[;!?()\n]|\.(?:\s|$)|$))",
     "name": r"(?P<v>[^\W\d_][\w.'\u2019-]*(?: [^\W\d_][\w.'\u2019-]*){0,3}?)" + _STOP,
@@ -95,8 +96,11 @@ RULES: tuple[Rule, ...] = (
     Rule(r"\bcall me {name}", "called", kind="nickname"),
     Rule(r"\b(?:i go by|i prefer to be called|i like to be called) {name}", "called", kind="nickname"),
     Rule(r"\bi was born (?:on|in) {v}", "birthday", kind="dated"),
+    Rule(r"\b(?:my|our) (?:wedding )?anniversary(?:'s| is|:) (?:on )?{v}", "about.anniversary", 0.9, kind="dated"),
     Rule(r"\bmy birth ?day(?:'s| is|:) (?:on |in )?{v}", "birthday", 0.95, kind="dated"),
     Rule(r"\b{i} (?P<v>\d{1,3}) years old", "age", as_said="{v} years"),
+    Rule(r"^(?:i am|i'm|my name is|this is) [^\d.,!?]{2,40}, (?P<v>\d{2})(?= years| yrs|,|\s+and\b|\s*$)", "age",
+          0.85, as_said="{v} years"),
     Rule(r"\bmy age is (?P<v>\d{1,3})\b", "age", as_said="{v} years"),
     # How to talk to them.
     Rule(
@@ -121,6 +125,8 @@ RULES: tuple[Rule, ...] = (
     Rule(r"\b(?:i|we) (?:now |currently )?live in {v}", "city", 0.92, kind="place"),
     Rule(r"\b{i} (?:now |currently )?(?:based|living|settled|residing|located) (?:in|at|out of) {v}", "city", 0.9,
           kind="place"),
+    Rule(r"^(?:i am|i'm|my name is|this is) [^.!?]{2,60}?,? (?:and )?(?:based|living|settled) (?:in|out of) {v}",
+          "city", 0.88, kind="place"),
     Rule(r"\b(?:i|we) (?:now |currently )?(?:stay|reside) in {v}", "city", 0.75, kind="place"),
     Rule(r"\b{have} (?:just |recently |now )?(?:moved|relocated|shifted|settled)(?: back)?(?: from {u})? to"
           r" {v}", "city",
@@ -140,11 +146,15 @@ RULES: tuple[Rule, ...] = (
          r"|practice|store)(?:'s name)?(?:'s| is)(?: called|"
           r" now)? {v}",
           "company", 0.9, kind="employer"),
-    Rule(r"\bi (?:now |currently )?work as (?:an? |the )?{v}", "job", 0.9),
+    Rule(r"\bi (?:now |currently )?work as (?:an? |the )?{role}", "job", 0.9),
+    Rule(r"\b(?:i (?:now |currently )?work as|i am|i'm) (?:now )?(?:an? |the )[^.,;:!?]{2,50}? (?:at|with) {cap}",
+          "company", 0.85, kind="proper"),
+    Rule(r"\bmy (?:new |current )?(?:job|role|position|work)(?:'s| is)(?: now)? (?:at|with|for) {v}", "company", 0.9,
+         kind="employer"),
     Rule(r"\bmy (?:new |current )?(?:job|role|job title|profession|occupation|designation)(?:'s| is)(?: now)?"
-          r" (?:an? )?{v}",
+          r" (?:an? )?{role}",
           "job", 0.85),
-    Rule(r"\bi(?: am|'m) (?:now )?(?:an? |the ){v}", "job", 0.8, kind="occupation"),
+    Rule(r"\bi(?: am|'m) (?:now )?(?:an? |the ){role}", "job", 0.8, kind="occupation"),
     # How they are reached.
     Rule(r"\b(?:new|correct|right|current) (?:e-?mail|mail|address)(?: [\w ]{1,20})? is"
          r" {email}", "email", 0.92, kind="free",
@@ -170,6 +180,10 @@ RULES: tuple[Rule, ...] = (
           "contact_by", kind="free"),
     Rule(r"\bi (?:prefer|would prefer|'d prefer) (?:to be (?:contacted|reached) (?:by|on|via|over) )?{channel}",
           "contact_by", 0.85, kind="free"),
+    Rule(r"\b(?:i|we)(?:'d| would) rather (?:get|have|receive) (?:an? )?{channel} (?:than|not|instead of)",
+          "contact_by", 0.88, kind="free"),
+    Rule(r"\buse (?:my |this |the )?(?:new |work |office |personal |other |private )*(?:e-?mail|mail)(?: address| id)?"
+         r"(?: instead| from now on)?[ :,-]+{email}", "email", 0.92, kind="free", changes=True),
     Rule(r"\b(?:best|good|right) time to (?:reach|call|contact|ring) me is {v}", "contact_time", kind="free"),
     Rule(r"\b(?P<v>(?:never|don't|do not) (?:ever )?(?:call|ring|phone|message|contact|text) me"
           r" (?:before|after|between|on|during|at) [^.,;!?\n]{1,50}?)(?=[.,;!?\n]|$)", "contact_time", kind="free"),
@@ -192,6 +206,8 @@ RULES: tuple[Rule, ...] = (
     Rule(r"\b(?:my|our) (?:total |monthly |maximum |max )?budget(?: for [\w ]{1,30}?)?(?:'s| is)(?: now)?(?: about"
          r"| around| up to)? {long}",
           "budget", 0.9, kind="figure"),
+    Rule(r"(?:^|: )(?:the |our )?budget(?:'s| is) now(?: about| around| up to)? {long}", "budget", 0.9, kind="figure",
+          changes=True),
     Rule(r"\bi (?:always |usually |normally |generally |only )?(?:prefer to )?pay (?:by|with|via|using|through) {v}",
           "pays_by", 0.85),
     Rule(r"\bmy (?:preferred |usual )?payment method(?:'s| is) {v}", "pays_by", 0.9),
@@ -220,9 +236,9 @@ RULES: tuple[Rule, ...] = (
     Rule(r"\bi have an? {bare} allergy", "allergy", 0.95),
     # Who belongs to them.
     Rule(r"{cap},? (?:is |who is )?(?:my|our) {who}\b", "who", 0.85, kind="proper"),
-    Rule(r"\b(?:my|our) {who}(?:'s name is|'s called| is called| is named|, whose name is) {name}", "who", 0.92,
-          kind="name"),
-    Rule(r"\b(?:my|our) {who}(?: is|'s|,)? {cap}", "who", 0.8, kind="proper"),
+    Rule(r"\b(?:my|our) (?:new |current )?{who}(?:'s name is|'s called| is called| is named|, whose name is) {name}",
+          "who", 0.92, kind="name"),
+    Rule(r"\b(?:my|our) (?:new |current )?{who}(?: is|'s|,)?(?: now)? {cap}", "who", 0.8, kind="proper"),
     Rule(r"\b(?:i|we) have (?P<v>(?:\d|one|two|three|four|five|six|an?|no) (?:[\w-]+ )?"
           r"(?:kids?|child(?:ren)?|sons?|daughters?))\b", "family.children", 0.85, kind="free"),
     Rule(r"\b(?:i|we) have (?P<v>(?:\d|one|two|three|four|an?) (?:[\w-]+ )?(?:dogs?|cats?|parrots?|cows?|rabbits?)"

@@ -51,7 +51,11 @@ _WORKS = re.compile(
 _NO_WORKS = vocabulary(
     "user customer member number matter longer reader beginner owner holder remember subscriber buyer seller caller "
     "fan bit lot person newcomer winner believer order letter minor senior other another either neighbor neighbour "
-    "father mother brother sister"
+    "father mother brother sister vegetarian non-vegetarian eggetarian pescatarian smoker drinker riser lover "
+    "foreigner stranger survivor tenant applicant participant client patient resident immigrant infant sleeper "
+    "indian italian russian brazilian canadian australian norwegian austrian hungarian persian iranian ukrainian "
+    "egyptian asian european african american mexican christian atheist feminist optimist pessimist "
+    "perfectionist introvert extrovert minimalist veteran civilian human keeper early late first second third"
 )
 _DATED = re.compile(r"\d|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)", re.IGNORECASE)
 

@@ -1,0 +1,81 @@
+"""Ways in which people say things of themselves, beside those that read like something else."""
+
+import pytest
+
+from parlour.memory.facts import rules
+from parlour.memory.facts.evidence import evidence
+from tests.unit.memory.facts.stating import Memory, candidate, known, pairs, told
+
+
+@pytest.mark.parametrize(
+    ("text", "facts"),
+    [
+        ("I work as a data analyst at Quantify Labs.", {("job", "data analyst"), ("company", "Quantify Labs")}),
+        ("I'm a structural consultant with Arvo Partners.",
+         {("job", "structural consultant"), ("company", "Arvo Partners")}),
+        ("My new job is at Brightside.", {("company", "Brightside")}),
+        ("Hey! I'm Nisha Verma, 29, based out of Jaipur.",
+         {("name", "Nisha Verma"), ("age", "29 years"), ("city", "Jaipur")}),
+        ("I'd rather get texts than calls.", {("contact_by", "texts")}),
+        ("Please use my work email instead: nisha@example.org", {("email", "nisha@example.org")}),
+        ("Change of plan: budget is now 3,500 euros.", {("budget", "3,500 euros")}),
+        ("Our anniversary is on 12 June.", {("about.anniversary", "12 June")}),
+        ("My new assistant is Suman.", {("contact.assistant", "Suman")}),
+        ("From now on write in English.", {("language", "English")}),
+    ],
+)  # fmt: skip
+def test_what_is_said_stands_where_it_belongs_and_nowhere_else(text: str, facts: set[tuple[str, str]]) -> None:
+    assert set(pairs(text)) == facts
+
+
+@pytest.mark.parametrize("what", ["pure vegetarian", "tenant", "Canadian", "light sleeper", "perfectionist"])
+def test_not_everything_that_somebody_is_is_a_job(what: str) -> None:
+    assert "job" not in dict(pairs(f"I'm a {what}."))
+
+
+def test_a_new_employer_does_not_end_the_job() -> None:
+    memory = Memory()
+    for minute, text in enumerate(("I work as a baker at Rossi.", "My new job is at Bianchi.")):
+        for one in told(text, minute):
+            memory.take(one)
+    assert (memory.value("job"), memory.value("company")) == ("baker", "Bianchi")
+
+
+@pytest.mark.parametrize("text", ["Scrap the Thai thing.", "Ignore the Thai rule, please.", "Forget that Thai part."])
+def test_a_rule_or_a_thing_is_taken_back_by_its_words(text: str) -> None:
+    memory = Memory()
+    memory.take(candidate("Thai", 0, "preference.cuisine"))
+    for one in told(text, 5):
+        memory.take(one)
+    assert memory.live == []
+
+
+def test_a_name_is_ones_own_only_where_one_says_so() -> None:
+    assert evidence("name", "Kamala", ["Kamala says thank you too."]).problem == "not_stated"
+    assert evidence("called", "Ravi", ["Ravi will pick it up."]).problem == "not_stated"
+    for said in ("I am Kamala.", "Kamala", "Kamala here.", "Regards, Kamala", "என் பெயர் Kamala"):
+        assert evidence("name", "Kamala", [said]).problem is None
+
+
+def test_where_somebody_is_for_some_days_is_not_where_they_live() -> None:
+    for said in ("I'm in Rome until Friday.", "This week I am in Rome for a fair.", "I'm in Rome on a business trip."):
+        assert evidence("city", "Rome", [said]).problem == "not_stated"
+    for said in ("I moved to Rome this week.", "I live in Rome until my son is grown.", "I'm in Rome now."):
+        assert evidence("city", "Rome", [said]).problem is None
+
+
+def test_what_a_model_calls_by_a_name_of_its_own_confirms_what_is_known_by_the_vocabularys() -> None:
+    diet = known("vegetarian", key="diet")
+    (resolved,) = rules.resolve(candidate("vegetarian", 5, "preference.food", origin="extracted"), [diet])
+    assert resolved.key == "diet"
+    (another,) = rules.resolve(candidate("spicy", 5, "preference.food", origin="extracted"), [diet])
+    assert another.key == "preference.food"
+    (own,) = rules.resolve(candidate("vegetarian", 5, "family.dog", origin="extracted"), [diet])
+    assert own.key == "family.dog"
+
+
+def test_somebody_else_in_a_sentence_takes_nothing_from_its_speaker_who_is_named_first() -> None:
+    assert evidence("city", "Rome", ["I live in Rome with my wife."]).problem is None
+    assert evidence("city", "Rome", ["My wife lives in Rome."]).problem == "not_stated"
+    assert evidence("city", "Rome", ["Rome is where my brother lives."]).problem == "not_stated"
+    assert evidence("city", "Rome", ["I think that my wife lives in Rome."]).problem == "not_stated"
