@@ -108,7 +108,7 @@ PURE = {
     },
     "tenancy": {"roles", "visitor", "records", "persona", "labels", "tokens", "sessions/title"},
     "turns": {"journal", "linking/codes", "own_words", "past", "polite", "records", "timing"},
-    "forgetting": {"echoes", "letters", "report", "shelves"},
+    "forgetting": {"echoes", "letters", "report", "shelves", "wrote"},
     "packs": {"format", "validate", "spelling", "built_in_kinds"},
 }
 

@@ -208,7 +208,7 @@ class _Work:
         store.run(tx, "drop_facts", ids=gone, decisions=reach.ids("fact_decisions"))
         if earlier:
             self.told.note("restored", "facts", store.ids(tx, "restore_facts", ids=earlier))
-        store.run(tx, "drop_pulses", told=reach.told(), own=reach.ids("entities"), asked_by=reach.asked_by)
+        store.run(tx, "drop_pulses", **reach.told_pulses())
         own = set(reach.ids("entities"))
         again = [one for one in reach.pulses if one not in own]
         stale.mark_alone(tx, again, "changed", self.now)

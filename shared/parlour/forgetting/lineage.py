@@ -12,10 +12,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from parlour.forgetting import echoes, store
+from parlour.forgetting import echoes, store, wrote
 from parlour.forgetting.report import Fate, Target
 from parlour.forgetting.store import ArchiveRow, ChangedRow, MessageRow
 from parlour.infra.errors import Conflict, NotFound
+from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
 
 _TOLD_OF = ("entities", "documents", "files", "context_rows", "messages", "facts", "episodes", "handles")
@@ -38,7 +39,7 @@ class Reach:
     turns     that go or lose their words; silenced: the latter, in sessions that stay, with their `numbers`.
     falling   searchable rows that go with their sessions, by themselves.
     needles   words that tell of it wherever they stand.
-    changed   records that calls of these turns changed.
+    changed   records that calls of these turns changed; values: what of that still stands in them.
     pulses    records about which something goes that was written from any of this.
     briefed   sessions of others whose pinned briefing tells of it.
     objects   keys in the bucket of media; archives: in it too, of old messages.
@@ -57,6 +58,7 @@ class Reach:
     falling: set[UUID] = field(default_factory=set)
     needles: list[str] = field(default_factory=list)
     changed: list[ChangedRow] = field(default_factory=list)
+    values: list[str] = field(default_factory=list)
     pulses: list[UUID] = field(default_factory=list)
     briefed: list[UUID] = field(default_factory=list)
     objects: list[str] = field(default_factory=list)
@@ -99,6 +101,18 @@ class Reach:
         """What goes, as prompts and Pulses name their sources: table/id."""
         named = [f"{table}/{one}" for table in _TOLD_OF for one in self.rows.get(table, ())]
         return [*named, *(f"handles/{one}" for one in self.handles)]
+
+    def said_of(self) -> list[str]:
+        """Records of which only some values go, in the same way."""
+        named = [(f"entities/{one.id}", f"handles/{one.handle}") for one in self.changed]
+        return list(dict.fromkeys(one for pair in named for one in pair))
+
+    def told_pulses(self) -> dict[str, list[str] | list[UUID]]:
+        """By what Pulses go: the parameters of `drop_pulses`."""
+        return {
+            "told": self.told(), "said_of": self.said_of(), "values": echoes.patterns(self.values),
+            "own": self.ids("entities"), "asked_by": self.asked_by,
+        }  # fmt: skip
 
 
 def reach(tx: Transaction, target: Target, *, keep_records: bool = False) -> Reach:
@@ -197,22 +211,35 @@ def _derived(tx: Transaction, found: Reach, *, keep_records: bool) -> None:
         else:
             found.add(row.place, [row.id], "emptied" if row.place in {"entities", "documents"} else "removed")
     found.changed = store.changed(tx, found.turns)
+    found.values = [word for one in found.changed for word in wrote.words(_still(one).values())]
     found.add("context_rows", [one.row_id for one in found.changed])
-    if made := found.ids("entities"):
-        rows, patterns = found.ids("context_rows"), echoes.patterns(found.handles)
-        _with_turns(tx, found, store.ids(tx, "record_turns", ids=made, rows=rows, patterns=patterns))
+    if found.ids("entities") or found.changed:
+        _with_turns(tx, found, _drew(tx, found))
+
+
+def _still(row: ChangedRow) -> JsonObject:
+    return wrote.still(row.arguments, row.properties)
+
+
+def _drew(tx: Transaction, found: Reach) -> list[UUID]:
+    """Turns of anybody's that drew from records that go, or from values that do."""
+    changed = echoes.patterns([one.handle for one in found.changed])
+    return store.ids(
+        tx, "record_turns", ids=found.ids("entities"), rows=found.standing_rows, handles=echoes.patterns(found.handles),
+        changed=[one.id for one in found.changed], changed_handles=changed, values=echoes.patterns(found.values),
+    )  # fmt: skip
 
 
 def _outward(tx: Transaction, found: Reach) -> None:
     """What others were told of any of it, and where its bytes lie."""
     own = found.ids("entities")
-    written = store.pulses(tx, found.told(), own, found.asked_by)
+    written = store.pulses(tx, **found.told_pulses())
     for row in written:
         found.add(row.place, [row.id], "emptied" if row.place == "pulse_ledgers" else "removed")
     next_to = store.ids(tx, "around", ids=own) if own else []
     found.pulses = list(dict.fromkeys([*(row.entity_id for row in written), *next_to, *_changed_ids(found)]))
     about = [f"{table}/{one}" for table in ("pulses", "pulse_changes") for one in found.pulses]
-    briefed = store.ids(tx, "prompts_told_of", told=[*found.told(), *about])
+    briefed = store.ids(tx, "prompts_told_of", told=[*found.told(), *about, *found.said_of()])
     found.briefed = [one for one in briefed if str(one) not in found.rows.get("session_prompts", {})]
     found.add("session_prompts", found.briefed, "emptied")
     sessions = [*found.sessions, *found.touched]

@@ -207,20 +207,28 @@ SELECT 'entities' AS place, id::text AS id FROM e
                OR source_id = ANY(ARRAY(SELECT id FROM e)) OR target_id = ANY(ARRAY(SELECT id FROM e));
 
 -- name: record_turns
--- The turns that drew from some records: whose reply cites one, or a row of one, or one of whose calls names one.
+-- The turns that drew from some records: whose reply cites one, or a row of one, or one of whose calls names one. Of
+-- records of which only some values go: those that say one of these as well.
 SELECT m.turn_id AS id
   FROM citations c JOIN messages m ON m.id = c.message_id
- WHERE (c.entity_id = ANY(%(ids)s::uuid[]) OR c.row_id = ANY(%(rows)s::uuid[])) AND m.turn_id IS NOT NULL
+ WHERE m.turn_id IS NOT NULL
+   AND (c.entity_id = ANY(%(ids)s::uuid[]) OR c.row_id = ANY(%(rows)s::uuid[])
+        OR c.entity_id = ANY(%(changed)s::uuid[]) AND m.body ILIKE ANY(%(values)s::text[]))
  UNION
-SELECT c.turn_id FROM tool_calls c WHERE concat(c.arguments, c.result) ILIKE ANY(%(patterns)s::text[]);
+SELECT c.turn_id
+  FROM tool_calls c
+ CROSS JOIN LATERAL (SELECT concat(c.arguments, c.result) AS text) said
+ WHERE said.text ILIKE ANY(%(handles)s::text[])
+    OR said.text ILIKE ANY(%(changed_handles)s::text[]) AND said.text ILIKE ANY(%(values)s::text[]);
 
 -- name: changed_by_calls
 -- The records that calls of some turns changed and did not make, with what each call asked for, and the row that tells
 -- of the change.
-SELECT r.entity_id AS id, r.id AS row_id, c.arguments
+SELECT r.entity_id AS id, r.id AS row_id, c.arguments, e.properties, e.name, t.key || '/' || e.key AS handle
   FROM tool_calls c
   JOIN context_rows r ON r.kind = 'delta' AND split_part(r.metadata ->> 'origin', '/', 1) = c.idempotency_key
   JOIN entities e ON e.id = r.entity_id AND e.deleted_at IS NULL
+  JOIN entity_types t ON t.id = e.type_id
  WHERE c.turn_id = ANY(%(turns)s::uuid[]) AND c.writes
    AND split_part(e.origin, '/', 1) IS DISTINCT FROM c.idempotency_key;
 
@@ -231,16 +239,22 @@ SELECT project_id AS id FROM entities WHERE id = ANY(%(ids)s::uuid[]) AND projec
  UNION SELECT source_id FROM edges WHERE target_id = ANY(%(ids)s::uuid[]);
 
 -- name: pulses_told_of
--- The Pulses, past ones too, and answers that were written from some sources (table/id), or are some records' own.
+-- The Pulses, past ones too, and answers that were written from some sources (table/id), or are some records' own; of
+-- sources of which only some values go, those that say one of these.
 SELECT 'pulses' AS place, entity_id || '/' || level AS id, entity_id
-  FROM pulses WHERE told_of && %(told)s::text[] OR entity_id = ANY(%(own)s::uuid[])
+  FROM pulses
+ WHERE told_of && %(told)s::text[] OR told_of && %(said_of)s::text[] AND markdown ILIKE ANY(%(values)s::text[])
+    OR entity_id = ANY(%(own)s::uuid[])
  UNION ALL
 SELECT 'pulse_versions', entity_id || '/' || level || '/' || version, entity_id
-  FROM pulse_versions WHERE told_of && %(told)s::text[] OR entity_id = ANY(%(own)s::uuid[])
+  FROM pulse_versions
+ WHERE told_of && %(told)s::text[] OR told_of && %(said_of)s::text[] AND markdown ILIKE ANY(%(values)s::text[])
+    OR entity_id = ANY(%(own)s::uuid[])
  UNION ALL
 SELECT 'pulse_questions', id::text, entity_id
   FROM pulse_questions
- WHERE told_of && %(told)s::text[] OR entity_id = ANY(%(own)s::uuid[]) OR asked_by = ANY(%(asked_by)s::text[])
+ WHERE told_of && %(told)s::text[] OR told_of && %(said_of)s::text[] AND markdown ILIKE ANY(%(values)s::text[])
+    OR entity_id = ANY(%(own)s::uuid[]) OR asked_by = ANY(%(asked_by)s::text[])
  UNION ALL
 SELECT 'pulse_ledgers', id::text, entity_id
   FROM pulse_ledgers WHERE told_of && %(told)s::text[] OR entity_id = ANY(%(own)s::uuid[]);
@@ -446,14 +460,20 @@ UPDATE session_prompts SET standing = %(standing)s, briefing = %(briefing)s
  WHERE session_id = %(session_id)s;
 
 -- name: drop_pulses
--- Take away what was written from some sources (table/id) or about some records, and what somebody asked.
+-- Take away what was written from some sources (table/id) or about some records, what says some values of others, and
+-- what somebody asked.
 WITH earlier AS (
-    DELETE FROM pulse_versions WHERE told_of && %(told)s::text[] OR entity_id = ANY(%(own)s::uuid[])
+    DELETE FROM pulse_versions
+     WHERE told_of && %(told)s::text[] OR told_of && %(said_of)s::text[] AND markdown ILIKE ANY(%(values)s::text[])
+        OR entity_id = ANY(%(own)s::uuid[])
 ), questions AS (
     DELETE FROM pulse_questions
-     WHERE told_of && %(told)s::text[] OR entity_id = ANY(%(own)s::uuid[]) OR asked_by = ANY(%(asked_by)s::text[])
+     WHERE told_of && %(told)s::text[] OR told_of && %(said_of)s::text[] AND markdown ILIKE ANY(%(values)s::text[])
+        OR entity_id = ANY(%(own)s::uuid[]) OR asked_by = ANY(%(asked_by)s::text[])
 )
-DELETE FROM pulses WHERE told_of && %(told)s::text[] OR entity_id = ANY(%(own)s::uuid[]);
+DELETE FROM pulses
+ WHERE told_of && %(told)s::text[] OR told_of && %(said_of)s::text[] AND markdown ILIKE ANY(%(values)s::text[])
+    OR entity_id = ANY(%(own)s::uuid[]);
 
 -- name: empty_records
 -- Records and documents are deleted, and nothing is left in them; links that somebody wanted go.

@@ -5,24 +5,19 @@ wrote them are taken away, with every row that tells of them; what the record's 
 and are told, for somebody has to say what is to stand there instead.
 """
 
-from collections.abc import Iterator
 from datetime import datetime
 from uuid import UUID
 
-from parlour.forgetting import echoes, store
+from parlour.forgetting import echoes, store, wrote
 from parlour.forgetting.lineage import Reach
 from parlour.forgetting.report import Report
 from parlour.forgetting.store import ChangedRow
 from parlour.infra.errors import InvalidRequest, NotFound
 from parlour.infra.ids import NewId
-from parlour.infra.jsonable import Json
 from parlour.infra.postgres import Database, Transaction
 from parlour.knowledge.records import entities
-from parlour.knowledge.records.record import Entity, Patch
+from parlour.knowledge.records.record import Patch
 from parlour.principal import Principal, system
-
-_LEAST_WORDS = 3
-"""Characters from which on a value is looked for in what tells of the record's changes."""
 
 
 def take_back(
@@ -52,41 +47,22 @@ def _restore(
         record = entities.read(acting, tx, row.id)
     except NotFound:
         return
-    wrote = {name: value for name, value in written(row.arguments, record) if record.properties.get(name) == value}
-    if wrote:
-        try:
-            patch = Patch(properties=dict.fromkeys(wrote))
-            entities.change(acting, tx, row.id, patch, None, now, new_id, origin=origin)
-            told.note("emptied", "entities", [f"{row.id}/{name}" for name in wrote])
-        except InvalidRequest:
-            names = ", ".join(sorted(wrote))
-            told.note("kept", "entities", [row.id], f"its kind requires {names}: write something else there")
-    if record.name and record.name in set(_texts(row.arguments)):
+    left = wrote.still(row.arguments, record.properties)
+    required = [name for name in left if not _take_away(tx, acting, row.id, name, now, new_id, origin)]
+    told.note("emptied", "entities", [f"{row.id}/{name}" for name in left if name not in required])
+    told.note("kept", "entities", [f"{row.id}/{name}" for name in required], "its kind requires it: write another")
+    if record.name and record.name in wrote.texts(row.arguments):
         told.note("kept", "entities", [f"{row.id}/name"], "a call gave it its name: rename it")
-    values = [value for value in map(str, wrote.values()) if len(value) >= _LEAST_WORDS]
-    store.run(
-        tx, "drop_deltas", id=row.id, rows=[row.row_id], origin=origin, patterns=echoes.patterns(values)
-    )  # fmt: skip
+    patterns = echoes.patterns(wrote.words(left.values()))
+    store.run(tx, "drop_deltas", id=row.id, rows=[row.row_id], origin=origin, patterns=patterns)
 
 
-def written(arguments: Json, record: Entity) -> Iterator[tuple[str, Json]]:
-    """The record's properties that a call's arguments name, with the values that it gave them."""
-    if isinstance(arguments, list):
-        for one in arguments:
-            yield from written(one, record)
-    elif isinstance(arguments, dict):
-        for name, value in arguments.items():
-            if name in record.properties and value is not None and not isinstance(value, dict):
-                yield name, value
-            yield from written(value, record)
-
-
-def _texts(arguments: Json) -> Iterator[str]:
-    if isinstance(arguments, str):
-        yield arguments
-    elif isinstance(arguments, list):
-        for one in arguments:
-            yield from _texts(one)
-    elif isinstance(arguments, dict):
-        for one in arguments.values():
-            yield from _texts(one)
+def _take_away(
+    tx: Transaction, acting: Principal, record_id: UUID, name: str, now: datetime, new_id: NewId, origin: str
+) -> bool:
+    """Whether the record can do without that property, and does."""
+    try:
+        entities.change(acting, tx, record_id, Patch(properties={name: None}), None, now, new_id, origin=origin)
+    except InvalidRequest:
+        return False
+    return True

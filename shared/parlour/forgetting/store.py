@@ -66,11 +66,14 @@ class TurnRow:
 
 @dataclass(frozen=True, slots=True)
 class ChangedRow:
-    """A record that a call changed: the row that tells of it, and what the call asked for."""
+    """A record that a call changed: the row that tells of it, what the call asked for, and what the record says now."""
 
     id: UUID
     row_id: UUID
     arguments: JsonObject
+    properties: JsonObject
+    name: str
+    handle: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,8 +186,9 @@ def changed(tx: Transaction, turn_ids: Sequence[UUID]) -> list[ChangedRow]:
     return tx.all(SQL["changed_by_calls"], ChangedRow, turns=list(turn_ids))
 
 
-def pulses(tx: Transaction, told: Sequence[str], own: Sequence[UUID], asked_by: Sequence[str]) -> list[PulseRow]:
-    return tx.all(SQL["pulses_told_of"], PulseRow, told=list(told), own=list(own), asked_by=list(asked_by))
+def pulses(tx: Transaction, **told: object) -> list[PulseRow]:
+    """What was written from what goes, by the parameters of `drop_pulses`."""
+    return tx.all(SQL["pulses_told_of"], PulseRow, **told)
 
 
 def archives(tx: Transaction, sessions: Sequence[UUID], messages: Sequence[UUID]) -> list[ArchiveRow]:

@@ -55,6 +55,7 @@ class Search:
     own         what the records that go name; everybodys: what of that is the tenant's own.
     shared      what of it others name, too.
     talked      what those records of the same conversations and people name that stay.
+    suspects    what was told of records of which some values go.
     """
 
     database: Database
@@ -66,6 +67,7 @@ class Search:
     everybodys: set[str] = field(default_factory=set)
     shared: Hashes = field(default_factory=dict)
     talked: Hashes = field(default_factory=dict)
+    suspects: Hashes = field(default_factory=dict)
 
     def run(self, bodies: Sequence[str]) -> Texts:
         """The texts that go with what is reached; `bodies` are those of the messages among it."""
@@ -106,6 +108,9 @@ class Search:
         ids = sought.ids
         found = {text for one in shelves if sought.numbers or one.mentions(ids) for text in one.sought(sought)}
         _note(self.texts.emptied, row, found - {_EMPTY})
+        partly = _sources(self.reach.said_of())
+        if partly.sources and any(one.mentions(partly.ids) for one in shelves):
+            _note(self.suspects, row, {text for one in shelves for text in one.sought(partly)})
 
     def _records(self, month: date, *, mine: bool) -> Iterator[LedgerRow]:
         """Records from a month on, as long as there is time."""
@@ -129,6 +134,10 @@ class Search:
             found |= hashes & very
             if patterns:
                 found |= set(self.database.run(self.principal, _saying(month, sorted(hashes), patterns)))
+        values = echoes.patterns(self.reach.values)
+        for month, hashes in self.suspects.items() if values else ():
+            said = self.database.run(self.principal, _saying(month, sorted(hashes), values))
+            self.texts.emptied.setdefault(month, set()).update(said)
 
 
 def _opened(row: LedgerRow) -> tuple[list[Shelf], set[str]]:
@@ -140,8 +149,12 @@ def _note(into: Hashes, row: LedgerRow, hashes: set[str]) -> None:
     into.setdefault(row.month, set()).update(hashes)
 
 
+def _sources(told: Sequence[str]) -> Sought:
+    return Sought({(table, one) for table, _, one in (each.partition("/") for each in told)})
+
+
 def _sought(reach: Reach) -> Sought:
-    sources = {(table, one) for table, _, one in (told.partition("/") for told in reach.told())}
+    sources = set(_sources(reach.told()).sources)
     sources |= {(table, str(one)) for table in ("pulses", "pulse_changes") for one in reach.pulses}
     sources |= {(table, str(one)) for table in ("agent_states", "summaries", "kept_verbatim") for one in reach.touched}
     return Sought(sources, {str(one) for one in reach.turns})

@@ -1,0 +1,45 @@
+"""What the arguments of a call wrote into a record, as far as it still stands there. Pure."""
+
+from collections.abc import Iterable, Iterator
+
+from parlour.infra.jsonable import Json, JsonObject
+
+_LEAST = 4
+"""Characters from which on a value tells of anything wherever it stands."""
+
+
+def still(arguments: Json, properties: JsonObject) -> JsonObject:
+    """The properties that a call's arguments name, wherever in them, and that have the values that it gave them."""
+    return {name: value for name, value in _named(arguments, properties) if properties[name] == value}
+
+
+def words(values: Iterable[Json]) -> list[str]:
+    """Values that can be looked for elsewhere."""
+    return [text for value in values if isinstance(value, str) and len(text := value.strip()) >= _LEAST]
+
+
+def texts(arguments: Json) -> set[str]:
+    """Every text among the arguments."""
+    return set(_texts(arguments))
+
+
+def _named(arguments: Json, properties: JsonObject) -> Iterator[tuple[str, Json]]:
+    if isinstance(arguments, list):
+        for one in arguments:
+            yield from _named(one, properties)
+    elif isinstance(arguments, dict):
+        for name, value in arguments.items():
+            if name in properties and value is not None and not isinstance(value, dict):
+                yield name, value
+            yield from _named(value, properties)
+
+
+def _texts(arguments: Json) -> Iterator[str]:
+    if isinstance(arguments, str):
+        yield arguments
+    elif isinstance(arguments, list):
+        for one in arguments:
+            yield from _texts(one)
+    elif isinstance(arguments, dict):
+        for one in arguments.values():
+            yield from _texts(one)

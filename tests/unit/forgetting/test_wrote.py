@@ -1,0 +1,21 @@
+"""What a call wrote into a record and still stands there."""
+
+from parlour.forgetting import wrote
+from parlour.infra.jsonable import Json, JsonObject
+
+RECORD: JsonObject = {"note": "by the gate", "state": "open", "cost": 40}
+CHANGES: Json = [{"state": None}, {"cost": 40}]
+
+
+def test_values_are_found_wherever_the_arguments_name_them_and_only_while_they_stand() -> None:
+    arguments: JsonObject = {"properties": {"note": "by the gate", "other": "x", "state": "closed"}, "more": CHANGES}
+    assert wrote.still(arguments, RECORD) == {"note": "by the gate", "cost": 40}
+    assert wrote.still(arguments, {"note": "somewhere else"}) == {}
+
+
+def test_only_texts_that_tell_anything_are_looked_for() -> None:
+    assert wrote.words(["by the gate", "yes", 40, None, "  open  "]) == ["by the gate", "open"]
+
+
+def test_every_text_among_the_arguments_is_known() -> None:
+    assert wrote.texts({"name": "Gate", "more": [{"name": "Door"}, 4]}) == {"Gate", "Door"}
