@@ -45,7 +45,8 @@ def keep(
         return []
     if not store.lock(tx, scope):
         return []
-    keeping = _Keeping(tx, scope, session_id, turn_id, iter(ids), now, store.latest(tx, scope))
+    latest = store.latest(tx, scope, {one.key for one in candidates})
+    keeping = _Keeping(tx, scope, session_id, turn_id, iter(ids), now, latest)
     for one in sorted(candidates, key=lambda candidate: candidate.at):
         keeping.take(one)
     keeping.refuse(refusals)

@@ -15,10 +15,10 @@ SELECT pg_advisory_xact_lock(hashtextextended(u.id::text || b.id::text, 0))
  WHERE u.id = %(user_id)s AND b.id = %(binding_id)s;
 
 -- name: latest_facts
--- The newest fact of every key of a user with a binding: the live one, else the one that ended last.
+-- What is live of a user with a binding, and of some keys also what ended last where nothing is.
 SELECT DISTINCT ON (key) id, key, value, confidence, origin, valid_from, sure_at, valid_until, session_id, messages
   FROM facts
- WHERE user_id = %(user_id)s AND binding_id = %(binding_id)s
+ WHERE user_id = %(user_id)s AND binding_id = %(binding_id)s AND (valid_until IS NULL OR key = ANY(%(keys)s))
  ORDER BY key, valid_until DESC NULLS FIRST, valid_from DESC;
 
 -- name: insert_fact

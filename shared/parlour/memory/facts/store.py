@@ -1,6 +1,6 @@
 """Facts in the database, as they are written."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -68,9 +68,10 @@ def lock(tx: Transaction, scope: Scope) -> bool:
     return found is not None
 
 
-def latest(tx: Transaction, scope: Scope) -> dict[str, Known]:
-    """By key."""
-    rows = tx.all(SQL["latest_facts"], _Fact, user_id=scope.user_id, binding_id=scope.binding_id)
+def latest(tx: Transaction, scope: Scope, keys: Collection[str] = ()) -> dict[str, Known]:
+    """The newest fact by key: every live one, and of `keys` the one that ended last where none is live."""
+    whose = {"user_id": scope.user_id, "binding_id": scope.binding_id}
+    rows = tx.all(SQL["latest_facts"], _Fact, **whose, keys=sorted(keys))
     return {row.key: row.known() for row in rows}
 
 
