@@ -166,7 +166,8 @@ class _Work:
         reach = self.reach
         sessions = [*reach.sessions, *reach.touched]
         if reach.sessions:
-            self._run(lambda tx: store.run(tx, "close_sessions", ids=reach.sessions))
+            work = [UUID(one.rpartition("/")[2]) for one in reach.keys("work_due")]
+            self._run(lambda tx: store.run(tx, "close_sessions", ids=reach.sessions, work=work))
         self._run(lambda tx: store.run(tx, "interrupt", ids=[*sessions, *reach.pulses], now=self.now))
         self._objects()
         records.take_back(

@@ -49,7 +49,10 @@ SELECT 'users' AS place, id::text AS id FROM who
  UNION ALL SELECT 'outbox_parts', outbox_id || '/' || number FROM outbox_parts WHERE outbox_id = ANY(ARRAY(SELECT id FROM o))
  UNION ALL SELECT 'pulse_questions', id::text FROM pulse_questions WHERE asked_by IN (SELECT 'user:' || id FROM who)
  UNION ALL SELECT 'work_due', kind || '/' || id FROM work_due
-            WHERE tenant_id = current_tenant() AND (id = ANY(ARRAY(SELECT id FROM s)) OR id = ANY(ARRAY(SELECT id FROM o)));
+            WHERE tenant_id = current_tenant()
+              AND (id = ANY(ARRAY(SELECT id FROM s)) OR id = ANY(ARRAY(SELECT id FROM o))
+                   OR id IN (SELECT c.id FROM tool_calls c WHERE c.turn_id = ANY(ARRAY(SELECT id FROM t)))
+                   OR id IN (SELECT l.id FROM phone_links l WHERE l.user_id = ANY(ARRAY(SELECT id FROM who))));
 
 -- name: message
 -- A message, in whose conversation and turn it is; of one that was archived its searchable row has the words.
@@ -330,13 +333,12 @@ SELECT hash AS id FROM ledger_blobs
  WHERE month = %(month)s AND hash = ANY(%(hashes)s::text[]) AND words ILIKE ANY(%(patterns)s::text[]);
 
 -- name: close_sessions
--- Whoever is at some sessions is so no more: what they would write is refused. Nobody looks at them again.
+-- Whoever is at some sessions is so no more: what they would write is refused. Nobody looks at their work again.
 WITH closed AS (
     UPDATE sessions SET lease_token = lease_token + 1, lease_until = NULL, lease_holder = NULL
      WHERE id = ANY(%(ids)s::uuid[])
-    RETURNING tenant_id, id
 )
-DELETE FROM work_due w USING closed c WHERE (w.tenant_id, w.id) = (c.tenant_id, c.id);
+DELETE FROM work_due WHERE tenant_id = current_tenant() AND id = ANY(%(work)s::uuid[]);
 
 -- name: interrupt
 -- Whoever is at some work of memory, or at some records' Pulses, read what is forgotten now: it is done anew.
