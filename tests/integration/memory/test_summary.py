@@ -5,6 +5,7 @@ import pytest
 from parlour.context.past import WITHDRAWN
 from parlour.infra.errors import ProviderUnavailable
 from parlour.memory.summary import wanted
+from parlour.memory.summary.writer import next_try
 from tests.desk import Desk, says, searches
 from tests.integration.memory.long_talk import LongTalk, written
 
@@ -203,6 +204,33 @@ def test_whoever_wants_one_that_is_wanted_changes_nothing(talk: LongTalk) -> Non
         assert not wanted.want(tx, talk.session, talk.desk.clock())
     talk.summarise()
     assert not talk.due(), "there is nothing to take in"
+
+
+def test_an_order_that_comes_before_its_time_asks_nobody(talk: LongTalk) -> None:
+    talk.chat(9)
+    talk.summarise("No JSON.")
+    talk.summarise(written(TEXT))
+    assert not talk.versions()
+    talk.desk.clock.now += next_try(1)
+    talk.summarise(written(TEXT))
+    assert len(talk.versions()) == 1
+    talk.summarise(written("Nobody wants it."))
+    assert len(talk.versions()) == 1
+
+
+def _breaks() -> None:
+    raise ZeroDivisionError
+
+
+def test_what_nobody_foresaw_counts_as_a_try(talk: LongTalk) -> None:
+    talk.chat(9)
+    talk.summariser.during = _breaks
+    with pytest.raises(ZeroDivisionError):
+        talk.summarise(written(TEXT))
+    assert talk.desk.rows("SELECT summary_failures, summary_problem FROM extractions") == [(1, "error")]
+    talk.summariser.during = lambda: None
+    talk.summarise(written(TEXT))
+    assert not talk.versions(), "its time has not come"
 
 
 def test_nobody_elses_session_is_touched(talk: LongTalk) -> None:

@@ -66,13 +66,12 @@ class Outcome:
 
 
 def run(services: Services, tenant_id: UUID, session_id: UUID, seconds_left: SecondsLeft) -> None:
-    """Bring the session's summary up to date. Raises a RetryError when the database is away; whatever is wrong with
-    models is written down, and tried again later."""
+    """Bring the session's summary up to date, if one is wanted and its time has come. Raises a RetryError when the
+    database is away; whatever is wrong with models is written down, and tried again later."""
     now = services.clock()
-    until = now + timedelta(seconds=seconds_left())
-    if not services.database.run(tenant_id, lambda tx: work_due.hold(tx, _KIND, session_id, until, now)):
-        return  # somebody else is at it
-    work = _Work(services, tenant_id, session_id, until)
+    work = _Work(services, tenant_id, session_id, now + timedelta(seconds=seconds_left()))
+    if not services.database.run(tenant_id, lambda tx: work.begin(tx, now)):
+        return
     try:
         work.write(seconds_left)
     except RetryError:
@@ -81,7 +80,7 @@ def run(services: Services, tenant_id: UUID, session_id: UUID, seconds_left: Sec
         raise
     except Exception:
         with suppress(RetryError):
-            work.let_go(_LONGEST_WAIT)
+            work.fail("error")
         raise
 
 
@@ -111,6 +110,13 @@ class _Work:
     session_id: UUID
     until: datetime
 
+    def begin(self, tx: Transaction, now: datetime) -> bool:
+        """Be the only one at it. Not where none is wanted, somebody is at it, or the next try has its time."""
+        due = work_due.find(tx, _KIND, self.session_id)
+        if due is None or not (due.due_at - work_due.GRACE <= now or due.due_at == self.until):
+            return False
+        return work_due.hold(tx, _KIND, self.session_id, self.until, now)
+
     def write(self, seconds_left: SecondsLeft) -> None:
         """Stretch after stretch, up to the newest messages."""
         models = self.services.models()
@@ -120,7 +126,7 @@ class _Work:
             try:
                 found = self.services.database.run(self.tenant_id, lambda tx: self._read(tx, models))
             except (Misconfigured, NotFound) as problem:
-                self._fail(problem.code)
+                self.fail(problem.code)
                 return
             if found is None or not found.taken:
                 self._end()
@@ -158,7 +164,7 @@ class _Work:
         asked = answer.ask(found.base.text, found.notes, found.taken)
         outcome = self._ask(found, asked, models)
         if outcome.written is None:
-            self._fail(outcome.problem)
+            self.fail(outcome.problem)
             return False
         return self._keep(found, outcome.written, outcome)
 
@@ -264,7 +270,7 @@ class _Work:
 
         self.services.database.run(self.tenant_id, end)
 
-    def _fail(self, problem: str) -> None:
+    def fail(self, problem: str) -> None:
         """It came to nothing: the next try waits, longer each time; where there was no money it is no try."""
         now = self.services.clock()
 
