@@ -132,7 +132,7 @@ def _is_of_user(stated: str, key: str, value: str) -> bool:
 
 
 def _is_of_others(clause: str, value: str) -> bool:
-    """Whether it is somebody else that the value is said of: who lives in Pune with their wife lives there, and who says
+    """Whether the value is said of somebody else: who lives in Pune with their wife lives there, and who says
     that their wife does says nothing of themselves."""
     found = _OTHERS.search(clause)
     if found is None:

@@ -22,6 +22,9 @@ _OPEN = ("preference", "about")
 _SURE = 0.99
 """No repetition makes a fact surer than this."""
 
+_MANY = frozenset({"place", "home", "number", "position", "role", "channel"})
+"""What a key is called, and much else too."""
+
 _JUST_NOW = timedelta(minutes=30)
 """How far "forget that" reaches back."""
 
@@ -88,7 +91,11 @@ def _is_about(told: str, one: Known) -> bool:
 
 
 def _best(told: str, live: Sequence[Known]) -> list[Known]:
-    """The facts that the words name: by their value, else by what their key is called."""
+    """The facts that the words name: by their value, else by what their key is called. Where they end with what a key
+    is called, it is a fact of that key or none: the Studio plan, once it is gone, is not the Shaikh Studio."""
+    *others, last = words(told) or [""]
+    of = keys.key_named(last) if others and last not in _MANY else ""
+    live = [one for one in live if not of or one.key == of]
     by_value = [one for one in live if _is_about(told, one)]
     if by_value:
         return _closest(told, by_value)

@@ -79,3 +79,13 @@ def test_somebody_else_in_a_sentence_takes_nothing_from_its_speaker_who_is_named
     assert evidence("city", "Rome", ["My wife lives in Rome."]).problem == "not_stated"
     assert evidence("city", "Rome", ["Rome is where my brother lives."]).problem == "not_stated"
     assert evidence("city", "Rome", ["I think that my wife lives in Rome."]).problem == "not_stated"
+
+
+def test_what_was_taken_back_once_takes_nothing_else_back_when_it_is_read_again() -> None:
+    memory = Memory()
+    memory.take(candidate("Shaikh Studio", 0, "company"))
+    memory.take(candidate("Studio", 1, "plan"))
+    for minute in (5, 6):
+        for one in told("And we cancelled the Studio plan, please take it off.", minute):
+            memory.take(one)
+    assert [one.key for one in memory.live] == ["company"]
