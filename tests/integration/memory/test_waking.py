@@ -72,7 +72,7 @@ def test_every_kind_goes_to_the_queue_of_memory(desk: Desk, talk: Conversation, 
 
 def test_a_wake_up_of_its_own_does_as_much(desk: Desk, talk: Conversation) -> None:
     ((due_at,),) = talk.due()
-    desk.clock.now = due_at + MINUTE  # type: ignore[operator]
+    desk.clock.now = due_at + MINUTE  # type: ignore[assignment, operator]
     desk.memory.sent.clear()
     wake_up(net(desk), Due(desk.tenant_id, "memory", talk.session, desk.clock() - GRACE).to_json())
     assert orders(desk) == [("memory", str(talk.session), 0.0)]

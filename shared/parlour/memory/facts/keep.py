@@ -28,7 +28,7 @@ class Outcome:
 def new_ids(candidates: Sequence[Candidate], refusals: Sequence[Refusal], new_id: NewId, now: datetime) -> list[UUID]:
     """As many ids as keeping these may take; made outside of the transaction, which may run twice."""
     ends = any(one.ends for one in candidates)
-    count = 2 * len(candidates) + len(refusals) + (_MOST_ENDED if ends else 0)
+    count = 3 * len(candidates) + len(refusals) + (_MOST_ENDED if ends else 0)
     return [new_id(now) for _ in range(count)]
 
 
@@ -83,49 +83,63 @@ class _Keeping:
         ]
 
     def _decide(self, candidate: Candidate) -> None:
+        """A person who puts the fact right, or has it forgotten, waits for nobody: where one has done so since it was
+        read, what is known now decides."""
+        decided = self._taken(candidate)
+        if decided is None:
+            self.latest = store.latest(self.tx, self.scope, {*self.latest, candidate.key})
+            decided = self._taken(candidate)
+        if decided is not None:
+            self._note(candidate, *decided)
+
+    def _taken(self, candidate: Candidate) -> tuple[Decision, UUID | None] | None:
+        """The decision, carried out, and the fact that it is about; None when that one is live no more."""
         latest = self.latest.get(candidate.key)
         verdict = rules.decide(candidate, latest)
-        fact_id = latest.id if latest else None
+        fact_id: UUID | None = latest.id if latest else None
+        is_done = True
         match verdict.decision:
             case "new":
                 fact_id = self._insert(next(self.ids), candidate, verdict, candidate.messages)
             case "same" if latest:
-                self._confirm(candidate, verdict, latest)
+                is_done = self._confirm(candidate, verdict, latest)
             case "refines" | "contradicts" if latest:
                 fact_id = self._replace(candidate, verdict, latest)
+                is_done = fact_id is not None
             case "retracted" if latest:
-                self._end(candidate, latest, "retracted", None)
-        self._note(candidate, verdict.decision, fact_id)
+                is_done = self._end(candidate, latest, "retracted", None)
+        return (verdict.decision, fact_id) if is_done else None
 
     def _insert(self, fact_id: UUID, candidate: Candidate, verdict: Verdict, messages: Sequence[UUID]) -> UUID:
         fact = Known(
-            fact_id, candidate.key, verdict.value, verdict.confidence, candidate.origin, candidate.at,
-            candidate.at, session_id=self.session_id, messages=tuple(messages),
+            fact_id, candidate.key, verdict.value, verdict.confidence, candidate.origin, candidate.at, candidate.at,
+            session_id=self.session_id, messages=tuple(messages),
         )  # fmt: skip
         store.insert(self.tx, self.scope, fact, self.turn_id, self.now)
         self.latest[fact.key] = fact
         return fact.id
 
-    def _confirm(self, candidate: Candidate, verdict: Verdict, latest: Known) -> None:
+    def _confirm(self, candidate: Candidate, verdict: Verdict, latest: Known) -> bool:
         messages = rules.merged_messages(latest.messages, candidate.messages)
-        store.confirm(self.tx, latest.id, verdict.confidence, messages, candidate.at)
         self.latest[latest.key] = replace(
             latest, confidence=verdict.confidence, valid_from=min(latest.valid_from, candidate.at),
             sure_at=max(latest.sure_at, candidate.at), messages=tuple(messages),
         )  # fmt: skip
+        return store.confirm(self.tx, latest.id, verdict.confidence, messages, candidate.at)
 
-    def _replace(self, candidate: Candidate, verdict: Verdict, latest: Known) -> UUID:
+    def _replace(self, candidate: Candidate, verdict: Verdict, latest: Known) -> UUID | None:
         """The old row ends first: there is never more than one that is live. What says both was taken from both."""
         adds = candidate.adds and latest.key in keys.ADDITIVE
         messages = rules.merged_messages(latest.messages, candidate.messages) if adds else candidate.messages
         new_id = next(self.ids)
         ended = "refined" if verdict.decision == "refines" else "contradicted"
-        self._end(candidate, latest, ended, new_id)
+        if not self._end(candidate, latest, ended, new_id):
+            return None
         return self._insert(new_id, candidate, verdict, messages)
 
-    def _end(self, candidate: Candidate, latest: Known, ended: str, superseded_by: UUID | None) -> None:
-        store.end(self.tx, latest.id, ended, superseded_by, candidate.at)
+    def _end(self, candidate: Candidate, latest: Known, ended: str, superseded_by: UUID | None) -> bool:
         self.latest[latest.key] = replace(latest, valid_until=max(latest.valid_from, candidate.at))
+        return store.end(self.tx, latest.id, ended, superseded_by, candidate.at)
 
     def _note(self, candidate: Candidate, decision: Decision, fact_id: UUID | None) -> None:
         self.outcomes.append(Outcome(candidate, decision, fact_id))

@@ -83,12 +83,14 @@ def insert(tx: Transaction, scope: Scope, fact: Known, turn_id: UUID | None, now
     )  # fmt: skip
 
 
-def confirm(tx: Transaction, fact_id: UUID, confidence: float, messages: Sequence[UUID], at: datetime) -> None:
-    tx.run(SQL["confirm_fact"], id=fact_id, confidence=confidence, messages=list(messages), at=at)
+def confirm(tx: Transaction, fact_id: UUID, confidence: float, messages: Sequence[UUID], at: datetime) -> bool:
+    """False when it is live no more."""
+    return tx.run(SQL["confirm_fact"], id=fact_id, confidence=confidence, messages=list(messages), at=at) > 0
 
 
-def end(tx: Transaction, fact_id: UUID, ended: str, superseded_by: UUID | None, at: datetime) -> None:
-    tx.run(SQL["end_fact"], id=fact_id, ended=ended, superseded_by=superseded_by, at=at)
+def end(tx: Transaction, fact_id: UUID, ended: str, superseded_by: UUID | None, at: datetime) -> bool:
+    """False when it is live no more."""
+    return tx.run(SQL["end_fact"], id=fact_id, ended=ended, superseded_by=superseded_by, at=at) > 0
 
 
 def note_decisions(
