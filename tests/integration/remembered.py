@@ -1,7 +1,5 @@
 """The part of the working day in which something is remembered: a fact and an episode are told and counted, and an
-agent's notes are written by a tool and by a summariser, and lose what rests on a turn that is forgotten."""
-
-from uuid import UUID
+agent's notes are written by a tool and by a summariser."""
 
 from parlour.infra.jsonable import JsonObject
 from parlour.memory.recalling import recall
@@ -23,8 +21,6 @@ def remembered(desk: Desk) -> None:
     note = calls("create_entity", kind="risk", name="Water in the cellar", properties=_RISK)
     desk.model.script = [searches("crane permit"), note, says("KX-4471 [1].")]
     desk.run()
-    found = desk.rows(f"SELECT id FROM turns WHERE session_id = '{session}'")
-    turns = [UUID(str(one)) for (one,) in found]
     ((record,),) = desk.rows("SELECT key FROM entities WHERE name = 'Water in the cellar'")
     item: JsonObject = {"kind": "task", "title": "Pump it out", "relatedEntityIds": [f"risk/{record}"]}
     desk.rows(
@@ -32,7 +28,6 @@ def remembered(desk: Desk) -> None:
         f" VALUES (current_tenant(), '{session}', 1, 1, 'So far.', now()) RETURNING 1"
     )
     with desk.database.transaction(desk.tenant_id) as tx:
-        applied = states.reconcile(tx, session, 1, [{"op": "add", "item": item}], {}, turns, desk.clock())
+        applied = states.reconcile(tx, session, 1, [{"op": "add", "item": item}], {}, desk.clock())
         assert applied.taken == 1
         assert recall.notes(tx, session, desk.clock())
-        assert states.forget_turns(tx, session, turns, desk.clock()) == 1

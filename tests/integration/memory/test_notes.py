@@ -32,11 +32,7 @@ class Talk:
         self.desk.run()
         return notes_in(list(self.desk.model.requests[before].messages))
 
-    def turns(self) -> list[UUID]:
-        found = self.desk.rows(f"SELECT id FROM turns WHERE session_id = '{self.session}' ORDER BY number")
-        return [UUID(str(one)) for (one,) in found]
-
-    def reconcile(self, items: Json, updates: Json, turns: Sequence[UUID] = (), drawn_from: str = "") -> Applied:
+    def reconcile(self, items: Json, updates: Json, drawn_from: str = "") -> Applied:
         """What a summariser says of the notes, with the summary that it writes, drawn from one source or from none."""
         ((version,),) = self.desk.rows(
             "INSERT INTO summaries (tenant_id, session_id, version, until_turn, text, told_of, created_at)"
@@ -44,9 +40,7 @@ class Talk:
             f" FROM summaries WHERE session_id = '{self.session}' RETURNING version"
         )
         with self.desk.database.transaction(self.desk.tenant_id) as tx:
-            return states.reconcile(
-                tx, self.session, int(str(version)), items, updates, list(turns), self.desk.clock()
-            )  # fmt: skip
+            return states.reconcile(tx, self.session, int(str(version)), items, updates, self.desk.clock())
 
     def notes(self) -> JsonObject:
         """As a summariser is given them."""
@@ -92,7 +86,7 @@ def test_what_was_done_is_noted_also_where_the_turn_ends_without_an_answer(talk:
 
 def test_an_open_item_that_became_a_record_is_settled(talk: Talk) -> None:
     talk.ask("We should watch the water in the cellar.")
-    talk.reconcile(adds("Water in the cellar"), {}, talk.turns())
+    talk.reconcile(adds("Water in the cellar"), {})
     assert "- open task i1: Water in the cellar" in talk.ask("What is open?")
     talk.ask("Make a risk of it.", creates("Water in the cellar"), says("Done."))
     told = talk.ask("What is open?")
@@ -118,10 +112,9 @@ def test_a_summariser_names_only_records_that_the_user_may_see(talk: Talk) -> No
 def test_a_note_on_what_was_drawn_from_something_closed_is_told_no_more(talk: Talk) -> None:
     talk.ask("What about the crack?")
     talk.ask("And lunch?")
-    first, second = talk.turns()
     ((document,),) = talk.desk.rows("SELECT id FROM documents WHERE classification = 0 LIMIT 1")
-    talk.reconcile(adds("Order lunch"), {}, [second])
-    talk.reconcile(adds("Watch the crack of 0.35 mm"), {}, [first], drawn_from=f"'documents/{document}'")
+    talk.reconcile(adds("Order lunch"), {})
+    talk.reconcile(adds("Watch the crack of 0.35 mm"), {}, drawn_from=f"'documents/{document}'")
     assert "0.35 mm" in talk.ask("What is open?")
     talk.desk.rows(f"UPDATE documents SET classification = 3 WHERE id = '{document}' RETURNING 1")
     told = talk.ask("What is open?")
@@ -132,25 +125,11 @@ def test_a_note_on_what_was_drawn_from_something_closed_is_told_no_more(talk: Ta
     assert talk.ask("What is open?") == "", "what they came with was forgotten"
 
 
-def test_notes_that_rest_on_a_forgotten_turn_go_and_no_others(talk: Talk) -> None:
-    for text in ("The code is 4471.", "Order lunch."):
-        talk.ask(text)
-    first, second = talk.turns()
-    talk.reconcile(adds("Use the code 4471"), {}, [first])
-    talk.reconcile(adds("Order lunch"), {}, [second])
-    with talk.desk.database.transaction(talk.desk.tenant_id) as tx:
-        assert states.forget_turns(tx, talk.session, [first], talk.desk.clock()) == 1
-    kept = canonical(talk.desk.rows("SELECT state FROM agent_states"))
-    assert "4471" not in kept
-    assert str(first) not in kept
-    assert "Order lunch" in kept
-
-
 def test_a_turn_and_a_summary_that_end_together_lose_none_of_each_others_notes(talk: Talk) -> None:
     """The turn's end holds the row: what a summariser says comes after it, on top."""
 
     def meanwhile() -> None:
-        talk.reconcile(adds("Order lunch"), {}, talk.turns())
+        talk.reconcile(adds("Order lunch"), {})
 
     talk.desk.model.during = meanwhile
     talk.ask("Note the water.", creates("Water in the cellar"), says("Done."))
@@ -162,7 +141,7 @@ def test_a_turn_and_a_summary_that_end_together_lose_none_of_each_others_notes(t
 def test_what_a_summariser_says_of_another_sessions_notes_never_reaches_them(desk: Desk) -> None:
     one, other = Talk(desk), Talk(desk)
     one.ask("Good morning.")
-    one.reconcile(adds("Order lunch"), {}, one.turns())
+    one.reconcile(adds("Order lunch"), {})
     assert other.ask("What is open?") == ""
     assert one.ask("What is open?")
 

@@ -10,19 +10,15 @@ from hypothesis import strategies as st
 from parlour.infra.jsonable import Json, JsonObject, canonical
 from parlour.memory.state import deltas, shape
 from parlour.memory.state.deltas import Applied
-from parlour.memory.state.shape import EMPTY, Reading, State
+from parlour.memory.state.shape import EMPTY, State
 from tests.conftest import NOW
 
 KNOWN = {"plan/pumps", "task/cellar"}
 
 
-FIRST = Reading(1, ("t1",))
-
-
-def after(state: State, *items: JsonObject, read: int = 1, **updates: Json) -> Applied:
-    """The notes after one answer of a summariser, which wrote that version."""
-    reading = Reading(read, (f"t{read}",))
-    return deltas.apply(state, [*items], {**updates}, known=KNOWN, reading=reading, now=NOW)
+def after(state: State, *items: JsonObject, version: int = 1, **updates: Json) -> Applied:
+    """The notes after one answer of a summariser, which wrote that version of its summary."""
+    return deltas.apply(state, [*items], {**updates}, known=KNOWN, version=version, now=NOW)
 
 
 def adds(title: str, **more: Json) -> JsonObject:
@@ -75,7 +71,7 @@ def test_an_open_item_that_is_added_again_is_the_same() -> None:
 )
 def test_what_makes_no_sense_is_refused_alone(update: Json, reason: str) -> None:
     before = after(EMPTY, adds("Pump the cellar")).state
-    applied = deltas.apply(before, [update, adds("Call the owner")], {}, known=KNOWN, reading=FIRST, now=NOW)
+    applied = deltas.apply(before, [update, adds("Call the owner")], {}, known=KNOWN, version=1, now=NOW)
     assert reasons(applied) == [reason]
     assert [one.title for one in applied.state.items] == ["Pump the cellar", "Call the owner"]
 
@@ -121,7 +117,7 @@ def test_with_no_room_left_what_is_settled_gives_way_to_an_item_and_what_is_open
         full = after(full, adds(f"Step number {number}")).state
     assert reasons(after(full, adds("One more"))) == ["full"]
     settled = deltas.apply(
-        full, [{"op": "update", "id": "i5", "patch": {"status": "resolved"}}], {}, known=KNOWN, reading=FIRST,
+        full, [{"op": "update", "id": "i5", "patch": {"status": "resolved"}}], {}, known=KNOWN, version=1,
         now=NOW + timedelta(hours=1),
     ).state  # fmt: skip
     names = {one.title for one in after(settled, adds("One more")).state.items}
@@ -156,38 +152,37 @@ def test_what_may_be_so_and_is_assumed_then_is_no_longer_tentative() -> None:
 
 def test_a_note_rests_on_what_its_words_were_taken_from() -> None:
     before = after(EMPTY, adds("Pump the cellar", details="by Friday")).state
-    settled = after(before, {"op": "update", "id": "i1", "patch": {"status": "resolved"}}, read=2).state
-    assert [one.turns for one in settled.readings] == [("t1",)]
-    longer = after(before, {"op": "update", "id": "i1", "patch": {"details": "by Monday"}}, read=2).state
-    assert [one.turns for one in longer.readings] == [("t1",), ("t2",)]
+    settled = after(before, {"op": "update", "id": "i1", "patch": {"status": "resolved"}}, version=2).state
+    assert [one.summaries for one in settled.items] == [(1,)]
+    longer = after(before, {"op": "update", "id": "i1", "patch": {"details": "by Monday"}}, version=2).state
+    assert [one.summaries for one in longer.items] == [(1, 2)]
     patch: JsonObject = {"title": "Drain the cellar", "details": "at once"}
-    anew = after(before, {"op": "update", "id": "i1", "patch": patch}, read=2).state
-    assert [one.turns for one in anew.readings] == [("t2",)]
+    anew = after(before, {"op": "update", "id": "i1", "patch": patch}, version=2).state
+    assert [one.summaries for one in anew.items] == [(2,)]
 
 
 def test_a_note_that_would_rest_on_too_much_has_to_be_told_anew() -> None:
     state = after(EMPTY, adds("Pump the cellar", details="day 0")).state
     for day in range(1, 8):
         patch: JsonObject = {"op": "update", "id": "i1", "patch": {"details": f"day {day}"}}
-        applied = after(state, patch, read=day + 1)
+        applied = after(state, patch, version=day + 1)
         state = applied.state
     assert reasons(applied) == ["rests_on_too_much"]
-    assert len(state.readings) == shape.MOST_READINGS
-    assert reasons(after(state, {"op": "remove", "id": "i1"}, read=9)) == []
+    assert [len(one.summaries) for one in state.items] == [shape.MOST_SUMMARIES]
+    assert reasons(after(state, {"op": "remove", "id": "i1"}, version=9)) == []
 
 
-def test_the_same_answer_of_the_same_reading_changes_nothing() -> None:
+def test_the_same_answer_with_the_same_summary_changes_nothing() -> None:
     assumed: list[Json] = [{"id": "a1", "hypothesis": "The permit is through", "confidence": 0.8}]
     once = after(EMPTY, adds("Pump the cellar"), assumptions=assumed).state
     assert after(once, adds("Pump the cellar"), assumptions=assumed).state == once
 
 
-def test_what_rests_on_a_reading_goes_with_it() -> None:
+def test_what_came_with_a_summary_goes_with_it() -> None:
     state = after(EMPTY, adds("Pump the cellar")).state
-    state = after(state, adds("Call the owner"), read=2).state
+    state = after(state, adds("Call the owner"), version=2).state
     left = shape.without(state, {1})
     assert [one.title for one in left.items] == ["Call the owner"]
-    assert [one.turns for one in left.readings] == [("t2",)]
 
 
 def test_notes_are_kept_and_read_back() -> None:
@@ -240,7 +235,7 @@ def test_no_answer_whatever_it_is_breaks_the_notes_or_makes_them_grow(answers: l
         EMPTY, adds("Pump", id="i1"), assumptions=[{"id": "a1", "hypothesis": "It is", "confidence": 1}]
     ).state
     for items, updates in answers:
-        state = deltas.apply(state, items, updates, known=KNOWN, reading=Reading(2, ("t2",)), now=NOW).state
+        state = deltas.apply(state, items, updates, known=KNOWN, version=2, now=NOW).state
         assert state.handles <= KNOWN
         assert shape.from_json(shape.to_json(state)) == state
         assert "\\u0000" not in canonical(shape.to_json(state)).encode().decode()

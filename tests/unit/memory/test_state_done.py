@@ -8,7 +8,7 @@ from parlour.infra.jsonable import Json, JsonObject
 from parlour.knowledge.tools.definitions import CREATE_ENTITY, LINK_ENTITIES, LIST_ENTITIES, UPDATE_ENTITY
 from parlour.memory.state import deltas, render, shape
 from parlour.memory.state.done import Done, done, noted
-from parlour.memory.state.shape import EMPTY, Dependency, Entity, Reading, State
+from parlour.memory.state.shape import EMPTY, Dependency, Entity, State
 from parlour.tools.definition import Tool
 from tests.conftest import NOW
 
@@ -28,7 +28,7 @@ def did(tool: Tool, result: JsonObject) -> Done:
 
 def having(*titles: str, kind: str = "task") -> State:
     items: list[Json] = [{"op": "add", "item": {"kind": kind, "title": title}} for title in titles]
-    return deltas.apply(EMPTY, items, {}, known=(), reading=Reading(1, ("t1",)), now=NOW).state
+    return deltas.apply(EMPTY, items, {}, known=(), version=1, now=NOW).state
 
 
 def texts(state: State) -> list[str]:
@@ -113,7 +113,7 @@ def test_a_refuted_assumption_is_told_as_one() -> None:
         "expectations": [{"action": "Order", "expected_outcome": "two come", "invariant": "never three"}],
         "tentative_hypotheses": [{"id": "h1", "hypothesis": "It leaks", "reason": "the floor is wet"}],
     }  # fmt: skip
-    state = deltas.apply(EMPTY, [], updates, known=(), reading=Reading(1, ("t1",)), now=NOW).state
+    state = deltas.apply(EMPTY, [], updates, known=(), version=1, now=NOW).state
     assert texts(state) == [
         "- assumed a1, 75%: It is May (since the permit)",
         "- refuted a2: It is June",
@@ -129,5 +129,5 @@ def test_what_may_not_be_named_is_not() -> None:
 
 def test_a_summariser_is_given_notes_without_what_they_rest_on() -> None:
     told = shape.to_json(shape.bare(having("Drain the cellar")))
-    assert "readings" not in str(told)
+    assert "summaries" not in str(told)
     assert "Drain the cellar" in str(told)

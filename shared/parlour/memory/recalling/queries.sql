@@ -43,7 +43,7 @@ WITH mine AS MATERIALIZED (
     SELECT r.version
       FROM mine m
      CROSS JOIN (SELECT DISTINCT (one #>> '{}')::int AS version
-                   FROM noted n, jsonb_path_query(n.state, '$.readings[*].version') one) r
+                   FROM noted n, jsonb_path_query(n.state, '$.*[*].summaries[*]') one) r
       LEFT JOIN summaries s ON s.session_id = m.id AND s.version = r.version
      CROSS JOIN LATERAL fate_of(s.told_of) f
      WHERE s.version IS NULL OR f.level > m.clearance OR f.is_gone

@@ -16,7 +16,7 @@ from parlour.memory.state.shape import (
     LONGEST_DETAILS,
     LONGEST_NAME,
     LONGEST_TEXT,
-    MOST_READINGS,
+    MOST_SUMMARIES,
     STATUSES,
     Assumption,
     Dependency,
@@ -24,12 +24,10 @@ from parlour.memory.state.shape import (
     Expectation,
     Hypothesis,
     Kind,
-    Reading,
     State,
     StateItem,
     Status,
     clipped,
-    read_by,
     words_of,
 )
 
@@ -70,12 +68,12 @@ class _Applying:
     """Notes while an answer is applied to them.
 
     known    handles that may be named: those of records which the conversation's user may see.
-    reading  the version of what the answer was written from.
+    version  of the summary that was written with the answer.
     """
 
     state: State
     known: Collection[str]
-    reading: int
+    version: int
     now: str
     taken: int = 0
     refused: list[Refusal] = field(default_factory=list)
@@ -119,7 +117,7 @@ class _Applying:
         if before is None:
             if not said:
                 raise _Refused("unknown_id")
-            one = Assumption(name, said, confidence, evidence, (self.reading,))
+            one = Assumption(name, said, confidence, evidence, (self.version,))
         else:
             one = self._assumed(before, said or before.hypothesis, confidence, evidence or before.evidence)
         self.state = bounded.with_assumption(self.state, one) or self._full()
@@ -127,22 +125,22 @@ class _Applying:
     def _assumed(self, before: Assumption, said: str, confidence: float, evidence: tuple[str, ...]) -> Assumption:
         is_same = (said, evidence) == (before.hypothesis, before.evidence)
         is_anew = said != before.hypothesis and evidence != before.evidence
-        readings = before.readings if is_same else self._rests(() if is_anew else before.readings)
-        return Assumption(before.id, said, confidence, evidence, readings)
+        summaries = before.summaries if is_same else self._rests(() if is_anew else before.summaries)
+        return Assumption(before.id, said, confidence, evidence, summaries)
 
     def expectation(self, given: JsonObject) -> None:
         action = clipped(given.get("action"), LONGEST_NAME)
         outcome = clipped(given.get("expected_outcome"), LONGEST_TEXT)
         if not action:
             raise _Refused("no_action")
-        one = Expectation(action, outcome, clipped(given.get("invariant"), LONGEST_TEXT), (self.reading,))
+        one = Expectation(action, outcome, clipped(given.get("invariant"), LONGEST_TEXT), (self.version,))
         self.state = bounded.with_expectation(self.state, one)
 
     def hypothesis(self, given: JsonObject) -> None:
         name, said = _id(given.get("id")), clipped(given.get("hypothesis"), LONGEST_TEXT)
         if not said and all(one.id != name for one in self.state.tentative_hypotheses):
             raise _Refused("unknown_id")
-        one = Hypothesis(name, said, clipped(given.get("reason"), LONGEST_TEXT), (self.reading,))
+        one = Hypothesis(name, said, clipped(given.get("reason"), LONGEST_TEXT), (self.version,))
         self.state = bounded.with_hypothesis(self.state, one)
 
     def _add(self, given: JsonObject) -> None:
@@ -157,7 +155,7 @@ class _Applying:
             raise _Refused("id_taken")
         item = StateItem(
             name, _kind(given.get("kind")), title, self.now, self.now, clipped(given.get("details"), LONGEST_DETAILS),
-            _status(given, "active"), self._related(given), readings=(self.reading,),
+            _status(given, "active"), self._related(given), summaries=(self.version,),
         )  # fmt: skip
         self.state = bounded.with_item(self.state, item) or self._full()
 
@@ -167,12 +165,13 @@ class _Applying:
         details = clipped(patch["details"], LONGEST_DETAILS) if "details" in patch else item.details
         is_same = (title, details) == (item.title, item.details)
         is_anew = title != item.title and (details != item.details or not details)
-        readings = item.readings if is_same else self._rests(() if is_anew else item.readings)
+        summaries = item.summaries if is_same else self._rests(() if is_anew else item.summaries)
         related = tuple(dict.fromkeys((*item.related_entity_ids, *self._related(patch))))[:_MOST_RELATED]
         self._put(
             replace(
                 item, kind=_kind(patch.get("kind", item.kind)), title=title, details=details,
-                status=_status(patch, item.status), related_entity_ids=related, updated_at=self.now, readings=readings,
+                status=_status(patch, item.status), related_entity_ids=related, updated_at=self.now,
+                summaries=summaries,
             )
         )  # fmt: skip
 
@@ -197,31 +196,30 @@ class _Applying:
 
     def _rests(self, before: Sequence[int]) -> tuple[int, ...]:
         """What a note rests on once it says more."""
-        readings = tuple(dict.fromkeys((*before, self.reading)))
-        if len(readings) > MOST_READINGS:
+        found = tuple(dict.fromkeys((*before, self.version)))
+        if len(found) > MOST_SUMMARIES:
             raise _Refused("rests_on_too_much")
-        return readings
+        return found
 
     def _full(self) -> State:
         raise _Refused("full")
 
 
 def apply(
-    state: State, item_updates: Json, updates: Json, *, known: Collection[str], reading: Reading, now: datetime
+    state: State, item_updates: Json, updates: Json, *, known: Collection[str], version: int, now: datetime
 ) -> Applied:
     """The notes after a summariser's `agent_state_item_updates` and `agent_state_updates` (an object or a list of
     them), as it gave them; what makes no sense is refused alone.
 
     known    handles of records that may be named (`proposed` says which ones the answer names).
-    reading  what the answer was written from; the same again is the same reading.
+    version  of the summary that was written with the answer; the same answer again changes nothing.
     """
-    others = tuple(one for one in state.readings if one.version != reading.version)
-    applying = _Applying(replace(state, readings=(*others, reading)), known, reading.version, now.isoformat())
+    applying = _Applying(state, known, version, now.isoformat())
     applying.each("items", item_updates, applying.item)
     for place, one in enumerate(_updates(updates)):
         for name, take in _parts(applying).items():
             applying.each(f"updates[{place}].{name}", _part(one, name), take)
-    return Applied(read_by(applying.state), applying.taken, tuple(applying.refused))
+    return Applied(applying.state, applying.taken, tuple(applying.refused))
 
 
 def proposed(item_updates: Json, updates: Json) -> set[str]:

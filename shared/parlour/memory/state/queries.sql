@@ -11,10 +11,6 @@ UPDATE agent_states
    SET state = %(state)s, version = version + 1, updated_at = %(now)s
  WHERE session_id = %(session_id)s;
 
--- name: agent_state
--- A session's notes.
-SELECT state, version FROM agent_states WHERE session_id = %(session_id)s;
-
 -- name: records_to_name
 -- Those of some records and documents, by their handles, that a session's user may see, as they may act now.
 WITH reader AS (

@@ -21,13 +21,13 @@ _LATER = 0.001
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """name: of the note within the state; handles: of the records that it names; readings: that it rests on."""
+    """name: of the note within the state; handles: of the records that it names; summaries: that it came with."""
 
     name: str
     text: str
     score: float
     handles: Iterable[str] = ()
-    readings: Iterable[int] = ()
+    summaries: Iterable[int] = ()
 
 
 def lines(state: State, session_id: UUID, version: int) -> list[Item]:
@@ -40,14 +40,14 @@ def lines(state: State, session_id: UUID, version: int) -> list[Item]:
 
 def _item(line: _Line, place: int, source: Source) -> Item:
     records = [Source("handles", one) for one in line.handles]
-    also = (*records, *(Source("summaries", str(one)) for one in line.readings))
+    also = (*records, *(Source("summaries", str(one)) for one in line.summaries))
     return Item(Lot.STATE, line.text, source, score=line.score + place * _LATER, title=f"note: {line.name}", also=also)
 
 
 def _items(state: State) -> Iterator[_Line]:
     for item in sorted(state.items, key=lambda one: one.status != "active"):
         score = _OPEN if item.status == "active" else _SETTLED
-        yield _Line(f"items/{item.id}", _told(item), score, _records(item), item.readings)
+        yield _Line(f"items/{item.id}", _told(item), score, _records(item), item.summaries)
 
 
 def _told(item: StateItem) -> str:
@@ -65,7 +65,7 @@ def _records(item: StateItem) -> list[str]:
 def _assumed(state: State) -> Iterator[_Line]:
     for one in state.assumptions:
         score = _ASSUMED if one.confidence else _REFUTED
-        yield _Line(f"assumptions/{one.id}", _assumption(one), score, readings=one.readings)
+        yield _Line(f"assumptions/{one.id}", _assumption(one), score, summaries=one.summaries)
 
 
 def _assumption(one: Assumption) -> str:
@@ -79,14 +79,14 @@ def _expected(state: State) -> Iterator[_Line]:
     for place, one in enumerate(state.expectations):
         always = f"; always: {one.invariant}" if one.invariant else ""
         text = f"- expected of {one.action}: {one.expected_outcome}{always}"
-        yield _Line(f"expectations/{place}", text, _EXPECTED, readings=one.readings)
+        yield _Line(f"expectations/{place}", text, _EXPECTED, summaries=one.summaries)
 
 
 def _possible(state: State) -> Iterator[_Line]:
     for one in state.tentative_hypotheses:
         because = f" ({one.reason})" if one.reason else ""
         text = f"- possible {one.id}: {one.hypothesis}{because}"
-        yield _Line(f"tentative_hypotheses/{one.id}", text, _POSSIBLE, readings=one.readings)
+        yield _Line(f"tentative_hypotheses/{one.id}", text, _POSSIBLE, summaries=one.summaries)
 
 
 def _understood(state: State) -> Iterator[_Line]:

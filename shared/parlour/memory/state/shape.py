@@ -2,7 +2,7 @@
 
 {"current_understanding": {"entities": [...], "dependencies": [...]}, "assumptions": [...], "expectations": [...],
  "tentative_hypotheses": [...], "items": [...]}: the names and the fields are section 8.6 of the agent's specification;
-what Parlour adds is `readings` (what the notes rest on) and `promoted`.
+what Parlour adds is `summaries` (what the notes rest on) and `promoted`.
 """
 
 from dataclasses import dataclass, field, fields, replace
@@ -27,8 +27,8 @@ MOST_ITEMS = 32
 LONGEST_NAME, LONGEST_TEXT, LONGEST_DETAILS = 120, 300, 400
 """Characters."""
 
-MOST_READINGS = 4
-"""Readings that one note may rest on. One that would rest on more has to be told anew, as a whole."""
+MOST_SUMMARIES = 4
+"""Summaries that one note may rest on. One that would rest on more has to be told anew, as a whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Assumption:
     hypothesis: str
     confidence: float
     evidence: tuple[str, ...] = ()
-    readings: tuple[int, ...] = ()
+    summaries: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class Expectation:
     action: str
     expected_outcome: str
     invariant: str = ""
-    readings: tuple[int, ...] = ()
+    summaries: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class Hypothesis:
     id: str
     hypothesis: str
     reason: str = ""
-    readings: tuple[int, ...] = ()
+    summaries: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,16 +96,7 @@ class StateItem:
     status: Status = "active"
     related_entity_ids: tuple[str, ...] = ()
     promoted: str = ""
-    readings: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """What a summariser read when it gave some of the notes: the turns, by their ids, and the summary before them. The
-    one that it wrote then, `version`, knows what all of that was drawn from."""
-
-    version: int
-    turns: tuple[str, ...] = ()
+    summaries: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,15 +109,14 @@ class Understanding:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """All notes on one conversation. `readings` of a note: the versions of those that it rests on; what a tool did to
-    records names those instead."""
+    """All notes on one conversation. `summaries` of a note: the versions of those that were written when a summariser
+    gave it, which know what it was drawn from; what a tool did to records names those instead."""
 
     current_understanding: Understanding = field(default_factory=Understanding)
     assumptions: tuple[Assumption, ...] = ()
     expectations: tuple[Expectation, ...] = ()
     tentative_hypotheses: tuple[Hypothesis, ...] = ()
     items: tuple[StateItem, ...] = ()
-    readings: tuple[Reading, ...] = ()
 
     @property
     def handles(self) -> set[str]:
@@ -138,7 +128,7 @@ class State:
 
 
 EMPTY = State()
-_RESTING = tuple(one.name for one in fields(State) if one.name not in {"current_understanding", "readings"})
+_SUMMARISED = tuple(one.name for one in fields(State) if one.name != "current_understanding")
 
 
 def to_json(state: State) -> JsonObject:
@@ -164,30 +154,19 @@ def words_of(text: str) -> tuple[str, ...]:
 
 
 def without(state: State, gone: set[int]) -> State:
-    """The notes without those that rest on one of these readings."""
+    """The notes without those that came with one of these summaries."""
     kept: dict[str, Any] = {
-        name: tuple(note for note in getattr(state, name) if gone.isdisjoint(note.readings)) for name in _RESTING
+        name: tuple(note for note in getattr(state, name) if gone.isdisjoint(note.summaries)) for name in _SUMMARISED
     }
-    return read_by(replace(state, **kept))
+    return replace(state, **kept)
 
 
 def bare(state: State) -> State:
     """The notes without what they rest on: as they read."""
     kept: dict[str, Any] = {
-        name: tuple(replace(note, readings=()) for note in getattr(state, name)) for name in _RESTING
+        name: tuple(replace(note, summaries=()) for note in getattr(state, name)) for name in _SUMMARISED
     }
-    return replace(state, readings=(), **kept)
-
-
-def size(state: State) -> int:
-    """How many notes rest on what was read."""
-    return sum(len(getattr(state, name)) for name in _RESTING)
-
-
-def read_by(state: State) -> State:
-    """The notes with the readings that one of them rests on, and no others."""
-    wanted = {version for name in _RESTING for note in getattr(state, name) for version in note.readings}
-    return replace(state, readings=tuple(one for one in state.readings if one.version in wanted))
+    return replace(state, **kept)
 
 
 def of_records(state: State, seen: set[str]) -> State:

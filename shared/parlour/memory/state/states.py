@@ -1,10 +1,10 @@
-"""A session's notes, changed: by what its turns' tools did at once, by its summariser later, by a forget.
+"""A session's notes, changed: by what its turns' tools did at once, by its summariser later.
 
 Whoever changes them holds their row, so that a turn's end and a summary's never lose each other's notes. The row of the
 session, if it is to be held too, comes before it.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
@@ -13,9 +13,9 @@ from parlour.infra.postgres import Transaction
 from parlour.memory.state import deltas, shape, store
 from parlour.memory.state.deltas import Applied, Refusal
 from parlour.memory.state.done import Done, noted
-from parlour.memory.state.shape import Reading, State
+from parlour.memory.state.shape import State
 
-__all__ = ["Applied", "Refusal", "forget_turns", "note_done", "reconcile"]
+__all__ = ["Applied", "Refusal", "note_done", "reconcile"]
 
 
 def note_done(tx: Transaction, session_id: UUID, calls: Sequence[Done], now: datetime) -> None:
@@ -28,33 +28,19 @@ def note_done(tx: Transaction, session_id: UUID, calls: Sequence[Done], now: dat
 
 
 def reconcile(
-    tx: Transaction, session_id: UUID, version: int, item_updates: Json, updates: Json, turn_ids: Collection[UUID],
-    now: datetime,
-) -> Applied:  # fmt: skip
+    tx: Transaction, session_id: UUID, version: int, item_updates: Json, updates: Json, now: datetime
+) -> Applied:
     """Take what a summariser proposes: its `agent_state_item_updates` and `agent_state_updates` as they were given,
     parsed from JSON and not looked at. Nothing that it says can fail: what makes no sense is among the refusals. It may
     name records that the session's user may see, and no others.
 
-    version   of the summary that it wrote at the same time: what that was drawn from, the notes were.
-    turn_ids  the turns that it was given to read.
+    version  of the summary that it wrote at the same time: what that was drawn from, the notes were.
     """
     known = store.records_to_name(tx, session_id, deltas.proposed(item_updates, updates))
-    reading = Reading(version, tuple(sorted(map(str, turn_ids))))
     before = shape.from_json(store.hold(tx, session_id, now).state)
-    applied = deltas.apply(before, item_updates, updates, known=known | before.handles, reading=reading, now=now)
+    applied = deltas.apply(before, item_updates, updates, known=known | before.handles, version=version, now=now)
     _keep(tx, session_id, before, applied.state, now)
     return applied
-
-
-def forget_turns(tx: Transaction, session_id: UUID, turn_ids: Collection[UUID], now: datetime) -> int:
-    """Remove the notes that rest on words of one of these turns; says how many went."""
-    if store.read(tx, session_id) is None:
-        return 0
-    before = shape.from_json(store.hold(tx, session_id, now).state)
-    gone = {one.version for one in before.readings if not {str(turn) for turn in turn_ids}.isdisjoint(one.turns)}
-    after = shape.without(before, gone)
-    _keep(tx, session_id, before, after, now)
-    return shape.size(before) - shape.size(after)
 
 
 def _keep(tx: Transaction, session_id: UUID, before: State, after: State, now: datetime) -> None:

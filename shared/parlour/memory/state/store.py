@@ -35,10 +35,6 @@ def keep(tx: Transaction, session_id: UUID, state: JsonObject, now: datetime) ->
     tx.run(SQL["keep_state"], session_id=session_id, state=state, now=now)
 
 
-def read(tx: Transaction, session_id: UUID) -> StateRow | None:
-    return tx.first(SQL["agent_state"], StateRow, session_id=session_id)
-
-
 def records_to_name(tx: Transaction, session_id: UUID, handles: Collection[str]) -> set[str]:
     found = tx.all(SQL["records_to_name"], Name, session_id=session_id, handles=sorted(handles))
     return {one.name for one in found}

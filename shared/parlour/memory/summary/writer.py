@@ -206,9 +206,7 @@ class _Work:
             version = store.keep(tx, self.session_id, new, now)
             store.keep_lines(tx, self.session_id, lines, now)
             self._judge(tx, written.text)
-            applied = states.reconcile(
-                tx, self.session_id, version, written.items, written.updates, new.turns, now
-            )  # fmt: skip
+            applied = states.reconcile(tx, self.session_id, version, written.items, written.updates, now)
             is_anchored = self._anchor(tx, found, new, row_id, now)
             store.note_success(tx, self.session_id)
             return version, len(applied.refused), is_anchored
