@@ -28,8 +28,9 @@ _OTHERS = re.compile(
     r"|boyfriend|parents|team ?mate|assistant)s?(?:'s)?\b|^(?:he|she|they|his|her|their)\b"
 )
 _REPORTED = re.compile(
-    r"\b(?:he|she|they|it|you|document|file|page|email|mail|message|note|letter|website|brochure|bot|agent|assistant)"
-    r"(?:'s)? (?:said|says|say|told|tells|claims?|claimed|states?|stated|wrote|writes|reads)\b|\baccording to\b"
+    r"\b(?!(?:i|we)\b)[\w'.]+ (?:said|says|told|tells|claims|claimed|states|stated|wrote|writes|reads|thinks|believes"
+    r"|assumes)\b|\b(?:they|you|people|documents) (?:say|tell|claim|state|write|think|believe|assume)\b"
+    r"|\baccording to\b"
 )
 _CHANGED = re.compile(
     r"\b(?:now|no longer|not any ?more|any ?more|instead|moved|shifted|relocated|switched|changed|upgraded|downgraded"

@@ -127,6 +127,7 @@ _SHAPES = {
     "called": re.compile(r"^[^@]{1,60}$"),
     "city": re.compile(r"^[^@]{1,80}$"),
     "language": re.compile(r"^[^\d@]{2,40}$"),
+    "budget": re.compile(r"\d|\b(?:hundred|thousand|lakhs?|crores?|million|k)\b", re.IGNORECASE),
 }
 _LIKING = re.compile(r"^(?:favou?rite|preferred|prefers?|likes?|dislikes?|loves?|hates?)_+")
 _LONGEST_PART = 40

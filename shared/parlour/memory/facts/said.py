@@ -219,5 +219,5 @@ def _attribute(spoken: str) -> Iterator[_Told]:
             continue
         if lasting or value[:1].isupper() or any(map(str.isdigit, value)):
             key = keys.key_of(what.removeprefix("new ").removeprefix("current "))
-            if key:
+            if key and keys.fits(key, value):
                 yield _Told(key, value, 0.85 if lasting else 0.7, changes=bool(_CHANGES.search(spoken)))

@@ -11,9 +11,9 @@ ENDINGS: tuple[Rule, ...] = (
         r"(?=[.!]|$)",
         "everything", 0.95, kind="free", ends=True,
     ),
-    Rule(r"^(?:please |pls |kindly )*(?:forget|don't remember|erase|delete) (?:that|this|it|what i (?:just"
-          r" )?(?:said|told you))"
-          r"(?: please)?[.!]*$", "", 0.9, as_said="", kind="free", ends=True),
+    Rule(r"^(?:please |pls |kindly )*(?:(?:forget|don't remember|erase|delete) (?:that|this"
+         r"|what i (?:just )?(?:said|told you))|(?:erase|delete) it|please forget it)(?: please)?[.!]*$",
+         "", 0.9, as_said="", kind="free", ends=True),
     Rule(r"(?:^|[,;] |\b(?:so|and|but) )(?:please |pls |kindly )*(?:forget|erase|delete|remove|don't (?:remember"
          r"|keep|store|use)"
           r"|do not (?:remember|keep|store|use)|stop using) (?:about )?(?:my|our) {v}", "", 0.92, ends=True),

@@ -37,6 +37,7 @@ _STOP = (
 _PIECES = {
     "v": rf"(?P<v>[^.,;:!?()\n\u0964]{{1,90}}?(?:\.\d+)?){_STOP}",
     "role": r"(?P<v>[^.,;:!?()\n]{2,60}?)(?=\s+(?:at|for|with|in|of the|on the|here)\b|" + _STOP[3:],
+    "brand": r"(?P<v>(?:(?!(?:about|my|your|with|for|to|question|doubt|problem|issue)s?\b)[^\s.,;:!?()]+ ?){1,4}?)",
     "bare": r"(?P<v>[^.,;:!?()\n\u0964]{1,60}?)",
     "long": r"(?P<v>[^;!?()\n]{3,160}?)(?=\s*(?:[;!?()\n]|\.(?:\s|$)|$))",
     "name": r"(?P<v>[^\W\d_][\w.'\u2019-]*(?: [^\W\d_][\w.'\u2019-]*){0,3}?)" + _STOP,
@@ -188,39 +189,40 @@ RULES: tuple[Rule, ...] = (
     Rule(r"\b(?P<v>(?:never|don't|do not) (?:ever )?(?:call|ring|phone|message|contact|text) me"
           r" (?:before|after|between|on|during|at) [^.,;!?\n]{1,50}?)(?=[.,;!?\n]|$)", "contact_time", kind="free"),
     # What they have.
-    Rule(r"\b{i} (?:now |currently )?on (?:the |your |a )?{bare} (?:plan|tier|package|subscription"
+    Rule(r"\b{i} (?:now |currently )?on (?:the |your |a )?{brand} ?(?:plan|tier|package|subscription"
           r"|membership)\b", "plan",
           0.92),
-    Rule(r"\b{have} (?:got )?(?:the |your |a ){bare} (?:plan|tier|package|subscription|membership)\b", "plan", 0.85),
+    Rule(r"\b{have} (?:got )?(?:the |your |a ){brand} ?(?:plan|tier|package|subscription|membership)\b", "plan", 0.85),
     Rule(r"\b(?:my|our) (?:current |new )?(?:plan|tier|package|subscription|membership)(?:'s| is)(?: now)?"
           r" (?:the |a )?{v}",
           "plan", 0.9),
     Rule(r"\b{have} (?:just |recently |now )?(?:switched|upgraded|downgraded|changed|moved)(?: from (?:the )?{u})? to"
-          r" (?:the |your |a )?{bare} (?:plan|tier|package|subscription|membership)\b", "plan", 0.92, changes=True),
+          r" (?:the |your |a )?{brand} ?(?:plan|tier|package|subscription|membership)\b", "plan", 0.92, changes=True),
     Rule(r"\b{have} (?:just |recently |now )?(?:upgraded|downgraded)(?: from (?:the )?{u})? to (?:the |your |a )?{v}",
           "plan", 0.85, changes=True),
     Rule(r"\b{have} (?:just |recently |now )?(?:subscribed to|signed up for|bought|taken|took) (?:the |your |a ){v}"
           r" (?:plan|tier|package|subscription|membership)\b", "plan", 0.9, changes=True),
-    Rule(r"\bi drive (?:an? |the )?{v}", "vehicle", 0.85),
+    Rule(r"\bi drive (?!a hard|to\b)(?:an? |the )?{v}", "vehicle", 0.85),
     Rule(r"\bmy (?:new |current )?(?:car|bike|vehicle|scooter)(?:'s| is)(?: now)? an? {v}", "vehicle", 0.85),
     Rule(r"\b(?:my|our) (?:total |monthly |maximum |max )?budget(?: for [\w ]{1,30}?)?(?:'s| is)(?: now)?(?: about"
          r"| around| up to)? {long}",
           "budget", 0.9, kind="figure"),
     Rule(r"(?:^|: )(?:the |our )?budget(?:'s| is) now(?: about| around| up to)? {long}", "budget", 0.9, kind="figure",
           changes=True),
-    Rule(r"\bi (?:always |usually |normally |generally |only )?(?:prefer to )?pay (?:by|with|via|using|through) {v}",
+    Rule(r"\bi (?:always |usually |normally |generally |only )?(?:prefer to )?pay (?:by|with|via|using|through)"
+         r" (?!the end|next|tomorrow|the \d|\w+day\b)(?:my )?{v}",
           "pays_by", 0.85),
     Rule(r"\bmy (?:preferred |usual )?payment method(?:'s| is) {v}", "pays_by", 0.9),
     Rule(r"^(?:i am|i'm) an? (?P<v>(?-i:[A-Z])[\w ]{1,20}?) (?:member|customer|subscriber)\b", "plan", 0.8),
-    Rule(r"\bi (?:run|own|manage) (?:an? |the ){v}", "about.business", 0.75),
+    Rule(r"\bi (?:run|own|manage) (?:an? |my own ){v}", "about.business", 0.75),
     Rule(r"\bi(?:'m| am)? (?:study|studying) (?:at|in) {v}", "about.school", 0.8),
     Rule(r"\bi wear (?:a )?size {v}", "about.size", 0.85),
     Rule(r"\b{i} (?:now |recently )?(?P<v>married|single|divorced|retired|pregnant|widowed"
-          r"|engaged)\b", "about.status", 0.85,
-         kind="free"),
+          r"|engaged)(?=\s*(?:[.,;!?]|$)|\s(?:and|now|but|so|since|with \w+ (?:kids|children))\b)",
+          "about.status", 0.85, kind="free"),
     Rule(r"\bi have (?P<v>diabetes|asthma|high blood pressure|low blood pressure|arthritis|migraines?|epilepsy)\b",
          "about.health", 0.85, kind="free"),
-    Rule(r"\bi (?:always|usually|normally) (?:order|take|buy|get|have|drink|eat|book|choose) {v}", "", 0.78,
+    Rule(r"\bi (?:always|usually|normally) (?:order|take|buy|drink|eat|book|choose) {v}", "", 0.78,
          kind="preferred"),
     # What they eat.
     Rule(r"\b{i} (?:now |currently |still |also |all )*(?:an? )?(?:strict(?:ly)? |pure"
@@ -230,7 +232,7 @@ RULES: tuple[Rule, ...] = (
     Rule(r"\b(?:i|we) (?:only )?eat (?:only )?(?P<v>(?:vegetarian|vegan|halal|kosher|jain|veg|non-veg)\b(?:"
           r" food)?)", "diet",
           0.9, kind="free"),
-    Rule(r"\b(?:i|we) (?:don't|do not|never|can't|cannot) (?:eat|drink|have|take) {v}", "", 0.85,
+    Rule(r"\b(?:i|we) (?:don't|do not|never|can't|cannot) (?:eat|drink|take) {v}", "", 0.85,
           as_said="does not have {v}", kind="liked"),
     Rule(r"\b(?:i am|i'm|my (?:son|daughter) is) (?:also )?allergic to {v}", "allergy", 0.95),
     Rule(r"\bi have an? {bare} allergy", "allergy", 0.95),
@@ -259,7 +261,8 @@ RULES: tuple[Rule, ...] = (
          r"|explanations)\b(?! are\b)",
          "preference.answers", 0.8, kind="free"),
     Rule(r"\b(?:i|we) (?:take|drink|have|order) {v}", "", 0.75, kind="usual"),
-    Rule(r"\bmy (?:all[- ]time )?favou?rite (?P<what>[\w-]+(?: [\w-]+)?)(?:'s| is|:)(?: now)? {v}", "what", 0.9),
+    Rule(r"\bmy (?:all[- ]time )?favou?rite (?P<what>(?!part\b|thing\b|bit\b)[\w-]+(?: [\w-]+)?)"
+         r"(?:'s| is|:)(?: now)? {v}", "what", 0.9),
     Rule(r"\b(?:i|we)(?:'d| would)?(?: really| much| generally| usually| always| now)? prefer {bare} (?:over|to"
           r"|instead of"
           r"|rather than) {u}" + _STOP, "", 0.9, kind="preferred"),

@@ -4,7 +4,7 @@ import re
 
 from parlour.memory.facts.keys import is_taken
 from parlour.memory.facts.said_rules import LANGUAGES
-from parlour.memory.facts.wording import plain, telling, words
+from parlour.memory.facts.wording import telling, words
 from parlour.models.words import vocabulary
 
 EVERYTHING = "everything"
@@ -35,6 +35,11 @@ _NO_LIKES = vocabulary(
     "to it that this these those them him her you your how when what where if the way idea sound look one ones more "
     "nothing something anything everything so some any all us me my"
 )
+_OF_THE_MOMENT = vocabulary(
+    "one ones option options version versions tomorrow today tonight better best app and or because button page"
+)
+"""What somebody may like for a moment, or among what lies before them."""
+
 _PEOPLES = vocabulary(
     "indian american british english french german spanish italian chinese japanese korean russian tamilian punjabi "
     "bengali gujarati marathi kannadiga malayali telugu hindu muslim christian sikh jain buddhist vegetarian vegan "
@@ -57,6 +62,10 @@ _NO_WORKS = vocabulary(
     "egyptian asian european african american mexican christian atheist feminist optimist pessimist "
     "perfectionist introvert extrovert minimalist veteran civilian human keeper early late first second third"
 )
+_SUBJECTS = vocabulary("it we i they there this that he she you things everything nothing")
+_NO_ORDERS = vocabulary("mind been had the a an so same was were had again in seen heard")
+"""What stands after always and never where nothing is wished."""
+
 _DATED = re.compile(r"\d|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)", re.IGNORECASE)
 
 
@@ -69,6 +78,8 @@ def cleaned(value: str, kind: str) -> str | None:
     if kind == "free":
         return kept
     fits = _FITS[kind]
+    if kind == "place" and re.match(r"(?:a|an|the|my|our)\s+[^\W\dA-Z]", kept):
+        return None  # from a meeting; the Netherlands are capital
     if kind == "short":
         kept = re.sub(r"\s+(?:plan|tier|package|subscription|membership)$", "", kept, flags=re.IGNORECASE)
     without = re.sub(r"^(?:the|a|an|some|my|our)\s+", "", kept, flags=re.IGNORECASE) if kind in _ARTICLES else kept
@@ -108,7 +119,8 @@ def _is_occupation(_value: str, spoken: list[str]) -> bool:
 
 
 def _is_liked(_value: str, spoken: list[str]) -> bool:
-    return len(spoken) <= _MOST_WORDS and spoken[0] not in _NO_LIKES and bool(telling(" ".join(spoken)))
+    is_lasting = not _OF_THE_MOMENT.intersection(spoken) and spoken[0] not in _NO_LIKES
+    return len(spoken) <= _MOST_WORDS and is_lasting and bool(telling(" ".join(spoken)))
 
 
 def _is_short(_value: str, spoken: list[str]) -> bool:
@@ -120,11 +132,13 @@ def _is_dated(value: str, spoken: list[str]) -> bool:
 
 
 def _is_figure(value: str, spoken: list[str]) -> bool:
-    return len(spoken) <= _MOST_WORDS and any(map(str.isdigit, value))
+    return len(spoken) <= _MOST_WORDS and any(map(str.isdigit, value)) and spoken[0] not in ("not", "no")
 
 
 def _is_standing(_value: str, spoken: list[str]) -> bool:
-    return len(spoken) >= 2 and not plain(" ".join(spoken)).startswith(("never mind", "always been", "never had"))
+    if len(spoken) < 2 or spoken[0] in _SUBJECTS:
+        return False
+    return spoken[0] not in ("always", "never") or spoken[1] not in _NO_ORDERS
 
 
 def _is_usual(_value: str, spoken: list[str]) -> bool:

@@ -89,3 +89,53 @@ def test_what_was_taken_back_once_takes_nothing_else_back_when_it_is_read_again(
         for one in told("And we cancelled the Studio plan, please take it off.", minute):
             memory.take(one)
     assert [one.key for one in memory.live] == ["company"]
+
+
+NOTHING_LASTING = """
+I like the second option better.
+I'd prefer tomorrow if possible.
+I prefer the cheaper one.
+I have a question about my plan.
+My plan is to leave on Monday.
+I always get an error when I log in.
+Always the same story.
+I don't have time for this.
+I don't drink and drive.
+I am from the accounts department.
+I come from a meeting, sorry.
+I drive a hard bargain.
+I run the report every Monday.
+My favourite part is the end.
+From now on it should be easy.
+In future we might need more.
+We are engaged in a dispute.
+I'm single-handedly doing this.
+My budget is tight.
+Our budget is not 50 lakh.
+I pay by the end of the week.
+The client says I live in Delhi.
+You think I am a vegetarian.
+My flight was delayed by two hours.
+Call me when you are done.
+This is urgent.
+I'm back.
+My order is late again.
+I wish I lived in Goa.
+My friend Anil works at Google.
+"""
+
+
+@pytest.mark.parametrize("text", NOTHING_LASTING.strip().splitlines())
+def test_most_of_what_people_say_is_no_fact_about_them(text: str) -> None:
+    assert [one for one in told(text) if not one.ends] == []
+
+
+def test_never_mind_is_no_wish_to_be_forgotten() -> None:
+    memory = Memory()
+    memory.take(candidate("Pune", 0))
+    for one in told("Forget it.", 5):
+        memory.take(one)
+    assert memory.value() == "Pune"
+    for one in told("Please forget that.", 6):
+        memory.take(one)
+    assert memory.live == []
