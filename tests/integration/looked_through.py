@@ -4,6 +4,9 @@ changed, taken back and proposed in vain; episodes are written, folded by their 
 from datetime import timedelta
 
 from parlour.infra.errors import ProviderUnavailable
+from parlour.infra.ids import uuid7
+from parlour.memory.facts import common
+from parlour.memory.facts.common import Common
 from tests.desk import Desk
 from tests.integration.memory.read_through import Conversation, answer, fact
 
@@ -26,3 +29,7 @@ def looked_through(desk: Desk) -> None:
     talk.look_through(answer())
     assert talk.facts() == {"city": "Goa", "about.software": "Tally"}
     assert talk.episodes() == [(_TOLD, 2)]
+    with desk.database.transaction(desk.admin) as tx:
+        for hours in ("9 to 6", "8 to 6"):
+            told = Common("team", "site-operations", "opening hours", hours)
+            common.know(desk.admin, tx, told, desk.clock(), uuid7)

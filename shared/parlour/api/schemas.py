@@ -171,6 +171,15 @@ class FactChange(Asked):
     value: Annotated[OptionalText, StringConstraints(min_length=1)]
 
 
+class CommonFactTold(Asked):
+    """Something to be known to a whole persona (human) or team, by its slug."""
+
+    scope: Literal["human", "team"]
+    slug: Line
+    key: Annotated[Line, StringConstraints(min_length=1, max_length=80)]
+    value: Annotated[OptionalText, StringConstraints(min_length=1)]
+
+
 class ModelChosen(Asked):
     """An embedding model that the deployment names: its name, or its space (`name@dimensions`)."""
 

@@ -8,10 +8,12 @@ from uuid import UUID
 
 from fastapi import APIRouter, Query
 
-from parlour.api.access import AnyCaller, Caller, Viewer
+from parlour.api.access import AnyCaller, Caller, Editor, Viewer
 from parlour.api.routes.forgetting import forgotten
-from parlour.api.schemas import FactChange
+from parlour.api.schemas import CommonFactTold, FactChange
 from parlour.infra.jsonable import Json, JsonObject
+from parlour.memory.facts import common
+from parlour.memory.facts.common import Common
 from parlour.memory.known import edit, read
 from parlour.memory.known.read import CommonFact, EpisodeRow, FactRow, Memory, OnePerson, Person
 
@@ -48,6 +50,15 @@ def show_common_memory(caller: Viewer) -> JsonObject:
     """What is known to whole personas and teams, and told to everybody whom they talk to."""
     with caller.transaction() as tx:
         return {"facts": [_common(one) for one in read.common(caller.principal, tx)]}
+
+
+@router.put("/memory/common")
+def know_in_common(told: CommonFactTold, caller: Editor) -> JsonObject:
+    """Have something known to a whole persona or team; what was known under the key is kept as what was before."""
+    wanted = Common(told.scope, told.slug, told.key, told.value)
+    with caller.transaction() as tx:
+        made = common.know(caller.principal, tx, wanted, caller.now, caller.services.new_id)
+    return {"id": str(made)}
 
 
 @router.patch("/memory/facts/{fact_id}")

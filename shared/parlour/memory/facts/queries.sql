@@ -48,3 +48,24 @@ INSERT INTO fact_decisions (tenant_id, id, user_id, binding_id, session_id, turn
 VALUES (current_tenant(), %(id)s, %(user_id)s, %(binding_id)s, %(session_id)s, %(turn_id)s, %(fact_id)s, %(key)s,
         %(origin)s, %(decision)s, %(reason)s, %(confidence)s, %(messages)s, %(now)s)
 ON CONFLICT (tenant_id, id) DO NOTHING;
+
+-- name: whose_common
+-- A persona or a team by its slug.
+SELECT id FROM humans WHERE %(scope)s = 'human' AND slug = %(slug)s
+ UNION ALL
+SELECT id FROM teams WHERE %(scope)s = 'team' AND slug = %(slug)s;
+
+-- name: hold_common
+-- What is known under a key to a whole persona or team, kept as it is until the transaction ends.
+SELECT id, value FROM facts
+ WHERE scope = %(scope)s AND COALESCE(human_id, team_id) = %(whose)s AND key = %(key)s AND valid_until IS NULL
+   FOR UPDATE;
+
+-- name: insert_common
+-- Something is known to a whole persona or team from now on; nothing where somebody said otherwise at the same moment.
+INSERT INTO facts (tenant_id, id, scope, human_id, team_id, key, value, confidence, origin, edited_by, valid_from,
+                   sure_at, created_at)
+VALUES (current_tenant(), %(id)s, %(scope)s, CASE WHEN %(scope)s = 'human' THEN %(whose)s::uuid END,
+        CASE WHEN %(scope)s = 'team' THEN %(whose)s::uuid END, %(key)s, %(value)s, 1, 'edited', %(edited_by)s, %(now)s,
+        %(now)s, %(now)s)
+    ON CONFLICT (tenant_id, user_id, binding_id, human_id, team_id, key) WHERE valid_until IS NULL DO NOTHING;

@@ -45,6 +45,14 @@ class _Fact:
 
 
 @dataclass(frozen=True, slots=True)
+class CommonRow:
+    """What is known under a key to a whole persona or team."""
+
+    id: UUID
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
 class NewDecision:
     """What became of a candidate; `fact_id`: the fact that it became, or was held against."""
 
@@ -107,3 +115,22 @@ def note_decisions(
         for one in decisions
     ]  # fmt: skip
     tx.run_many(SQL["note_decision"], rows)
+
+
+def whose(tx: Transaction, scope: str, slug: str) -> UUID | None:
+    """The persona or team of that slug."""
+    found: UUID | None = tx.value(SQL["whose_common"], scope=scope, slug=slug)
+    return found
+
+
+def hold_common(tx: Transaction, scope: str, owner: UUID, key: str) -> CommonRow | None:
+    return tx.first(SQL["hold_common"], CommonRow, scope=scope, whose=owner, key=key)
+
+
+def insert_common(
+    tx: Transaction, fact_id: UUID, scope: str, owner: UUID, key: str, value: str, edited_by: str, now: datetime
+) -> bool:
+    """False when somebody else has written under that key."""
+    return tx.run(
+        SQL["insert_common"], id=fact_id, scope=scope, whose=owner, key=key, value=value, edited_by=edited_by, now=now
+    ) > 0  # fmt: skip
