@@ -8,19 +8,19 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from bench.months import Month, Turn
 from parlour.memory.facts import keys
 
-_WORD = re.compile(r"[^\s.,;:!?()\"'\u2018\u2019\u201c\u201d]+")
+_WORD = re.compile(r"[^\s.,;:!?()\"\u201c\u201d]+")
 _NOT = frozenset(["no", "not", "never", "dislikes", "don't", "dont", "isn't", "doesn't"])
 
 
 @dataclass(frozen=True, slots=True)
 class Planted:
-    """A value that the script has, from when somebody tells it until they say otherwise, if they do."""
+    """A value that the script has, from when somebody tells it, in `text`, until they say otherwise, if they do."""
 
     who: str
     name: str
@@ -28,6 +28,7 @@ class Planted:
     since: datetime
     until: datetime | None = None
     ended: str = ""
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ def planted(month: Month) -> list[Planted]:
             if known is not None and _alike(known.spellings, spellings):
                 continue
             over += _ended(live, turn, name, "changed")
-            live[turn.who, name] = Planted(turn.who, name, spellings, turn.at)
+            live[turn.who, name] = Planted(turn.who, name, spellings, turn.at, text=turn.user)
     return sorted([*over, *live.values()], key=lambda one: one.since)
 
 
@@ -147,7 +148,7 @@ def _ended(live: dict[tuple[str, str], Planted], turn: Turn, name: str, how: str
     known = live.pop((turn.who, name), None)
     if known is None:
         return []
-    return [Planted(known.who, known.name, known.spellings, known.since, turn.at, how)]
+    return [replace(known, until=turn.at, ended=how)]
 
 
 def _alike(known: Sequence[str], said: Sequence[str]) -> bool:
@@ -156,19 +157,21 @@ def _alike(known: Sequence[str], said: Sequence[str]) -> bool:
 
 def _value_of(fact: Fact, values: Sequence[Planted]) -> Planted | None:
     """The planted value that the row is of: one that held when it was said, best one of the same key."""
-    fitting = [one for one in values if one.who == fact.who and _says(fact, one.name, one.spellings)]
+    fitting = [one for one in values if one.who == fact.who and _says(fact, one.name, one.spellings, one.text)]
     fitting = [one for one in fitting if one.until is None or fact.valid_from < one.until]
     return max(fitting, key=lambda one: (keys.key_of(one.name) == fact.key, one.since), default=None)
 
 
-def _says(fact: Fact, name: str, spellings: Sequence[str]) -> bool:
+def _says(fact: Fact, name: str, spellings: Sequence[str], text: str) -> bool:
+    """Whether the row says the value. What is denied is said where its user denied something, too."""
     meant = keys.key_of(name)
     if meant != fact.key and meant in keys.KEYS and fact.key in keys.KEYS:
         return False
     own = set(_words(fact.value)) | set(_words(fact.key.replace(".", " ").replace("_", " ")))
     for spelling in spellings:
         wanted = set(_words(spelling))
-        if wanted and wanted <= own and bool(_NOT & own) == bool(_NOT & wanted):
+        denied = bool(_NOT & own) == bool(_NOT & wanted) or (bool(_NOT & own) and not _NOT.isdisjoint(_words(text)))
+        if wanted and wanted <= own and denied:
             return True
     return False
 
@@ -176,7 +179,7 @@ def _says(fact: Fact, name: str, spellings: Sequence[str]) -> bool:
 def _may_be(fact: Fact, month: Month) -> bool:
     """Whether it is true as well, though nobody counts it."""
     return any(
-        turn.who == fact.who and _says(fact, name, spellings)
+        turn.who == fact.who and _says(fact, name, spellings, turn.user)
         for turn in month.turns
         for name, spellings in turn.may.items()
     )
@@ -243,7 +246,7 @@ def _plain(text: str) -> str:
 
 
 def _words(text: str) -> list[str]:
-    return _WORD.findall(_plain(text))
+    return [word.strip("'") for word in _WORD.findall(_plain(text))]
 
 
 def _squashed(text: str) -> str:

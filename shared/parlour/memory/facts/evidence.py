@@ -53,8 +53,8 @@ _WHEREABOUTS = frozenset({"city", "home_town", "address"})
 """Where somebody is for some days is not where they live."""
 
 _NAMES_THEMSELVES = re.compile(
-    r"\b(?:name|named|i am|i'm|im|this is|call(?:ed)?|here|myself|regards|sincerely|thanks|yours|naam|peyar|llamo"
-    r"|heisse|chiamo|appelle|signed)\b"
+    r"\b(?:name|named|i am|i'm|im|this is|this side|call(?:ed)?|address me|here|myself|regards|sincerely|thanks|yours"
+    r"|naam|peyar|llamo|heisse|chiamo|appelle|signed)\b"
 )
 _LITTLE = frozenset({"in", "at", "by", "to", "be", "on", "for", "own", "is", "with", "time", "works", "current"})
 """Words in the names of keys that name nothing by themselves."""

@@ -62,6 +62,7 @@ _OTHER_NAMES = {
     "birthday": "dob date_of_birth birth_date birthdate born",
     "plan": "subscription tier package membership subscription_plan current_plan",
     "diet": "dietary diet_preference dietary_preference dietary_restriction food_restriction eating_habits",
+    "budget": "max maximum max_budget maximum_budget spending_limit price_limit",
     "allergy": "allergies allergic_to food_allergy",
     "pays_by": "payment_method payment payment_mode preferred_payment pays_with",
     "contact_by": "preferred_channel contact_method contact_channel contact_preference preferred_contact channel",

@@ -122,7 +122,10 @@ def _stated(spoken: str, ended: Sequence[_Told] = ()) -> Iterator[_Told]:
 
 
 def _plainest(told: Sequence[_Told]) -> list[_Told]:
-    """Without wishes that a key of the vocabulary says as much of: the language, where somebody is to write in it."""
+    """Without wishes that a key of the vocabulary says as much of (the language, where somebody is to write in it), and
+    without how many children there are where one is named."""
+    children = {one.key for one in told} & {"family.son", "family.daughter", "family.child"}
+    told = [one for one in told if not (children and one.key == "family.children")]
     known = [frozenset(telling(one.value)) for one in told if one.key in keys.KEYS]
     return [
         one

@@ -28,14 +28,14 @@ RELATIONS = (
 )
 _CHANNEL = r"whatsapp|sms|texts?(?: messages?)?|phone|e-?mail|a? ?call|telegram|signal|video call|post"
 _STOP = (
-    r"(?=\s*(?:[.,;:!?()\n\u0964]|$|\s(?:and|but|so|because|since|while|who|which|where|when|though|although|as"
+    r"(?=\s*(?:[.,](?!\d)|[;:!?()\n\u0964]|$|\s(?:and|but|so|because|since|while|who|which|where|when|though|although|as"
     r"|now|any ?more"
     r"|these days|please|yesterday|today|recently|already|last|this|next|since|again|ago|anyway|that|from now on|at the"
     r" moment|right now|currently|instead|for now|too|also|btw|by the way|if)\b"
     r"|\s-\s|\s\u2013\s))"
 )
 _PIECES = {
-    "v": rf"(?P<v>[^.,;:!?()\n\u0964]{{1,90}}?(?:\.\d+)?){_STOP}",
+    "v": rf"(?P<v>(?:[^.,;:!?()\n\u0964]|(?<=\d)[,.](?=\d)){{1,90}}?){_STOP}",
     "role": r"(?P<v>[^.,;:!?()\n]{2,60}?)(?=\s+(?:at|for|with|in|of the|on the|here)\b|" + _STOP[3:],
     "brand": r"(?P<v>(?:(?!(?:about|my|your|with|for|to|question|doubt|problem|issue)s?\b)[^\s.,;:!?()]+ ?){1,4}?)",
     "bare": r"(?P<v>[^.,;:!?()\n\u0964]{1,60}?)",
@@ -86,6 +86,8 @@ def compiled(pattern: str) -> re.Pattern[str]:
 RULES: tuple[Rule, ...] = (
     # Who they are.
     Rule(r"^{cap} here\b", "name", 0.85, kind="proper"),
+    Rule(r"^{name} this side\b", "name", 0.85, kind="name"),
+    Rule(r"\baddress me as {name}", "called", kind="nickname"),
     Rule(r"^[^\W\d_][\w.' -]{1,40}? here,? from {v}", "company", 0.75, kind="proper"),
     Rule(r"\bi (?:now |currently )?(?:work|am working|'m working) (?:at|for|with) [^.,;!?]{1,40}? as (?:an? |the"
          r" )?{v}", "job",
@@ -118,7 +120,8 @@ RULES: tuple[Rule, ...] = (
     Rule(r"\bmy (?:preferred |mother |native )?(?:language|tongue)(?:'s| is) {language}", "language", kind="free"),
     Rule(r"\b(?:switch|change|move)(?: over)?(?: back)? to {language}", "language", 0.95, kind="free", changes=True),
     # Where they are.
-    Rule(r"\b(?:but|and) (?:now )?live in {v}", "city", 0.85, kind="place"),
+    Rule(r"\b(?:but|and) (?:now |currently )?(?:live|living|stay|staying|based|settled) in {v}", "city", 0.85,
+          kind="place"),
     Rule(r"\b(?:i|we) (?:grew up in|come from|was born in|hail from) {v}", "home_town", 0.85, kind="place"),
     Rule(r"\b(?:live|stay|staying|living|reside) (?:in [^.,;!?]{2,30}, )?at (?P<v>\d[^.;!?\n]{3,80}?)(?=[.;!?\n]"
          r"|$)", "address",
@@ -141,6 +144,7 @@ RULES: tuple[Rule, ...] = (
     # What they do.
     Rule(r"\bi work (?:the |in |on )?{bare} shifts?\b", "about.shift", 0.75, as_said="{v} shift"),
     Rule(r"\b(?:i|we) (?:now |currently )?work (?:at|for|with) {v}", "company", 0.9, kind="employer"),
+    Rule(r"\bi (?:now |currently )?teach (?:[\w ]{1,20} )?(?:at|in) {cap}", "company", 0.85, kind="proper"),
     Rule(r"\b{i} (?:now |currently )?(?:working|employed) (?:at|for|with|by) {v}", "company", 0.9, kind="employer"),
     Rule(r"\b{have} (?:just |recently |now )?joined {v}", "company", 0.75, kind="proper", changes=True),
     Rule(r"\bmy (?:new |current )?(?:company|employer|firm|business|workplace|studio|start-?up|shop|agency|clinic"
@@ -171,10 +175,13 @@ RULES: tuple[Rule, ...] = (
          r" week)[^.,;!?\n]{0,50}?)(?=[.,;!?\n]|$)", "contact_time", 0.8, kind="free"),
     Rule(r"\bmy (?:new |current |personal |work |office )?(?:phone|mobile|cell|whatsapp|contact)?"
           r" ?(?:number|phone|mobile)(?:'s| is|:)(?: now)? {phone}", "phone", 0.95, kind="free"),
-    Rule(r"\b(?:reach|call|text|whatsapp) me (?:at|on) {phone}", "phone", 0.85, kind="free"),
+    Rule(r"\b(?:reach|call|text|whatsapp|ring) me (?:at|on) {phone}", "phone", 0.85, kind="free"),
     Rule(r"\bmy (?:new |current |personal |work |office )?(?:e-?mail|mail)(?: address| id)?(?:'s| is|:)(?: now)?"
           r" {email}",
           "email", 0.95, kind="free"),
+    Rule(r"^(?:please )?(?:write|send it|mail(?: it)?) to {email}", "email", 0.8, kind="free"),
+    Rule(r"\bmy (?:phone |mobile )?(?:number|phone|mobile) (?:has |is )?changed[,;:]?(?: and| it's| it is| to| now)*"
+         r" {phone}", "phone", 0.95, kind="free", changes=True),
     Rule(r"\b(?:reach|e-?mail|write to|mail) me (?:at|on) {email}", "email", 0.85, kind="free"),
     Rule(r"\b(?:contact|reach|message|update|notify|inform|remind|call|ring|write to) me (?:only )?(?:by|on|via"
          r"|over|through) {channel}",
@@ -196,8 +203,9 @@ RULES: tuple[Rule, ...] = (
     Rule(r"\b(?:my|our) (?:current |new )?(?:plan|tier|package|subscription|membership)(?:'s| is)(?: now)?"
           r" (?:the |a )?{v}",
           "plan", 0.9),
-    Rule(r"\b{have} (?:just |recently |now )?(?:switched|upgraded|downgraded|changed|moved)(?: from (?:the )?{u})? to"
-          r" (?:the |your |a )?{brand} ?(?:plan|tier|package|subscription|membership)\b", "plan", 0.92, changes=True),
+    Rule(r"(?:\b{have} |^)(?:just |recently |now )?(?:switched|upgraded|downgraded|changed|moved)"
+         r"(?: from (?:the )?{u})? to (?:the |your |a )?{brand} ?(?:plan|tier|package|subscription|membership)\b",
+         "plan", 0.92, changes=True),
     Rule(r"\b{have} (?:just |recently |now )?(?:upgraded|downgraded)(?: from (?:the )?{u})? to (?:the |your |a )?{v}",
           "plan", 0.85, changes=True),
     Rule(r"\b{have} (?:just |recently |now )?(?:subscribed to|signed up for|bought|taken|took) (?:the |your |a ){v}"
@@ -241,6 +249,8 @@ RULES: tuple[Rule, ...] = (
     Rule(r"\b(?:my|our) (?:new |current )?{who}(?:'s name is|'s called| is called| is named|, whose name is) {name}",
           "who", 0.92, kind="name"),
     Rule(r"\b(?:my|our) (?:new |current )?{who}(?: is|'s|,)?(?: now)? {cap}", "who", 0.8, kind="proper"),
+    Rule(r"\b(?:i|we) have an? (?:\w+ )?(?P<who>son|daughter|child|baby),? (?:called |named )?{cap}", "who", 0.85,
+          kind="proper"),
     Rule(r"\b(?:i|we) have (?P<v>(?:\d|one|two|three|four|five|six|an?|no) (?:[\w-]+ )?"
           r"(?:kids?|child(?:ren)?|sons?|daughters?))\b", "family.children", 0.85, kind="free"),
     Rule(r"\b(?:i|we) have (?P<v>(?:\d|one|two|three|four|an?) (?:[\w-]+ )?(?:dogs?|cats?|parrots?|cows?|rabbits?)"

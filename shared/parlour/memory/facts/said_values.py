@@ -36,7 +36,7 @@ _NO_LIKES = vocabulary(
     "nothing something anything everything so some any all us me my"
 )
 _OF_THE_MOMENT = vocabulary(
-    "one ones option options version versions tomorrow today tonight better best app and or because button page"
+    "one ones option options version versions tomorrow today tonight better best app button page"
 )
 """What somebody may like for a moment, or among what lies before them."""
 
@@ -119,7 +119,9 @@ def _is_occupation(_value: str, spoken: list[str]) -> bool:
 
 
 def _is_liked(_value: str, spoken: list[str]) -> bool:
-    is_lasting = not _OF_THE_MOMENT.intersection(spoken) and spoken[0] not in _NO_LIKES
+    is_lasting = (
+        not _OF_THE_MOMENT.intersection(spoken) and spoken[0] not in _NO_LIKES and spoken[0] not in ("and", "or", "but")
+    )
     return len(spoken) <= _MOST_WORDS and is_lasting and bool(telling(" ".join(spoken)))
 
 

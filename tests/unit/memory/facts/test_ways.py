@@ -22,6 +22,14 @@ from tests.unit.memory.facts.stating import Memory, candidate, known, pairs, tol
         ("Our anniversary is on 12 June.", {("about.anniversary", "12 June")}),
         ("My new assistant is Suman.", {("contact.assistant", "Suman")}),
         ("From now on write in English.", {("language", "English")}),
+        ("hi there, karan malhotra this side", {("name", "karan malhotra")}),
+        ("Please address me as Frau Keller.", {("called", "Frau Keller")}),
+        ("My number has changed, it's 98140 77889 now.", {("phone", "98140 77889")}),
+        ("Switched to the Solo plan btw.", {("plan", "Solo")}),
+        ("We have a son, Veer.", {("family.son", "Veer")}),
+        ("I teach maths at Hillview School.", {("company", "Hillview School")}),
+        ("I'm from Ludhiana but staying in Gurgaon these days.", {("home_town", "Ludhiana"), ("city", "Gurgaon")}),
+        ("I don't eat onion or garlic.", {("preference.onion_garlic", "does not have onion or garlic")}),
     ],
 )  # fmt: skip
 def test_what_is_said_stands_where_it_belongs_and_nowhere_else(text: str, facts: set[tuple[str, str]]) -> None:
