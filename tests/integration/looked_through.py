@@ -5,8 +5,8 @@ from datetime import timedelta
 
 from parlour.infra.errors import ProviderUnavailable
 from parlour.infra.ids import uuid7
-from parlour.memory.facts import common
-from parlour.memory.facts.common import Common
+from parlour.memory.facts import everybody
+from parlour.memory.facts.everybody import Common
 from tests.desk import Desk
 from tests.integration.memory.read_through import Conversation, answer, fact
 
@@ -32,4 +32,4 @@ def looked_through(desk: Desk) -> None:
     with desk.database.transaction(desk.admin) as tx:
         for hours in ("9 to 6", "8 to 6"):
             told = Common("team", "site-operations", "opening hours", hours)
-            common.know(desk.admin, tx, told, desk.clock(), uuid7)
+            everybody.know(desk.admin, tx, told, desk.clock(), uuid7)

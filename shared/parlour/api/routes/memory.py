@@ -12,8 +12,8 @@ from parlour.api.access import AnyCaller, Caller, Editor, Viewer
 from parlour.api.routes.forgetting import forgotten
 from parlour.api.schemas import CommonFactTold, FactChange
 from parlour.infra.jsonable import Json, JsonObject
-from parlour.memory.facts import common
-from parlour.memory.facts.common import Common
+from parlour.memory.facts import everybody
+from parlour.memory.facts.everybody import Common
 from parlour.memory.known import edit, read
 from parlour.memory.known.read import CommonFact, EpisodeRow, FactRow, Memory, OnePerson, Person
 
@@ -57,7 +57,7 @@ def know_in_common(told: CommonFactTold, caller: Editor) -> JsonObject:
     """Have something known to a whole persona or team; what was known under the key is kept as what was before."""
     wanted = Common(told.scope, told.slug, told.key, told.value)
     with caller.transaction() as tx:
-        made = common.know(caller.principal, tx, wanted, caller.now, caller.services.new_id)
+        made = everybody.know(caller.principal, tx, wanted, caller.now, caller.services.new_id)
     return {"id": str(made)}
 
 
