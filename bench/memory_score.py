@@ -1,7 +1,7 @@
 """What came of a played month, held against its script: the figures of `bench.memory`, and every miss by name. Pure.
 
-A row of memory is of a planted value when it is of its person, has all words of one of its spellings in its value or
-its key, and does not stand under a key of the vocabulary that means something else.
+A row of memory is of a planted value when it is of its person, has all words of one of its spellings in its value (of a
+preference also in its key), and does not stand under a key of the vocabulary that means something else.
 """
 
 import re
@@ -167,7 +167,8 @@ def _says(fact: Fact, name: str, spellings: Sequence[str], text: str) -> bool:
     meant = keys.key_of(name)
     if meant != fact.key and meant in keys.KEYS and fact.key in keys.KEYS:
         return False
-    own = set(_words(fact.value)) | set(_words(fact.key.replace(".", " ").replace("_", " ")))
+    room, _, what = fact.key.partition(".")
+    own = {*_words(fact.value), *(_words(what.replace("_", " ")) if room == "preference" else ())}
     for spelling in spellings:
         wanted = set(_words(spelling))
         denied = bool(_NOT & own) == bool(_NOT & wanted) or (bool(_NOT & own) and not _NOT.isdisjoint(_words(text)))
