@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from parlour.infra import log, work_due
-from parlour.infra.errors import Misconfigured, QueueUnavailable, RetryError
+from parlour.infra.errors import Misconfigured, QueueUnavailable, RetryError, SpendRefused
 from parlour.infra.postgres import SecondsLeft, Transaction
 from parlour.knowledge.index import pending
 from parlour.memory import waking
@@ -45,6 +45,9 @@ _NEAR = 0.08
 
 _LOOK_BACK = timedelta(days=30)
 _LONGEST_WAIT = timedelta(hours=6)
+_NO_MONEY = timedelta(hours=1)
+"""Until a tenant that is over its cap is looked at again."""
+
 _GIVEN_UP = 5
 """Tries in a row without an answer; people are told of it then."""
 
@@ -106,6 +109,9 @@ class _Work:
             if read is None:
                 return
             heard = self._heard(read, seconds_left)
+            if heard.problem == SpendRefused.code:
+                self.let_go(self.services.clock() + _NO_MONEY)
+                return
             if heard.problem:
                 self.failed(heard.problem)
                 return
