@@ -28,7 +28,7 @@ import logging
 from collections.abc import Mapping
 from pathlib import Path
 
-from bench import playing_months, report
+from bench import months, playing_months, report
 from bench.clerk import Clerk
 from bench.memory_score import Scored, planted, score
 from bench.months import Month, read
@@ -43,9 +43,9 @@ _BESIDE = ("values_planted", "facts_stored", "episodes", "summaries")
 
 
 def main() -> None:
-    parser = report.parser(__doc__ or "")
+    parser = report.parser(f"{__doc__}\n{months.__doc__}")
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("--script", type=Path, default=MONTH, metavar="F", help="a month as bench/months.py tells")
+    parser.add_argument("--script", type=Path, default=MONTH, metavar="F", help="a month in the format above")
     chosen = parser.parse_args()
     try:
         month = read(chosen.script)
