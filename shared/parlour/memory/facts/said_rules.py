@@ -116,6 +116,8 @@ RULES: tuple[Rule, ...] = (
     Rule(r"\b(?:prefer|want|like) (?:your )?(?:replies|answers|messages|it|everything|to (?:talk|speak|write"
           r"|chat|read)) in {language}",
           "language", 0.9, kind="free"),
+    Rule(r"\b(?:i|we)(?:'d like| would like| want| need) (?:my |the |your |all )?(?:invoices?|bills?|documents"
+         r"|updates|texts|papers|letters|mails|e-?mails) in {language}", "language", 0.8, kind="free"),
     Rule(r"\bi speak {language}", "language", 0.7, kind="free"),
     Rule(r"\bmy (?:preferred |mother |native )?(?:language|tongue)(?:'s| is) {language}", "language", kind="free"),
     Rule(r"\b(?:switch|change|move)(?: over)?(?: back)? to {language}", "language", 0.95, kind="free", changes=True),
@@ -143,7 +145,10 @@ RULES: tuple[Rule, ...] = (
     Rule(r"\bmy time ?zone(?:'s| is) {v}", "timezone"),
     # What they do.
     Rule(r"\bi work (?:the |in |on )?{bare} shifts?\b", "about.shift", 0.75, as_said="{v} shift"),
-    Rule(r"\b(?:i|we) (?:now |currently )?work (?:at|for|with) {v}", "company", 0.9, kind="employer"),
+    Rule(r"\bi (?:now |currently )?work (?P<v>nights|evenings|mornings|weekends|part[- ]time|full[- ]time)\b",
+          "about.shift", 0.75, kind="free"),
+    Rule(r"\b(?:i|we) (?:now |currently )?work (?:(?:nights|evenings|mornings|weekends|part[- ]time|full[- ]time) )?"
+         r"(?:at|for|with) {v}", "company", 0.9, kind="employer"),
     Rule(r"\bi (?:now |currently )?teach (?:[\w ]{1,20} )?(?:at|in) {cap}", "company", 0.85, kind="proper"),
     Rule(r"\b{i} (?:now |currently )?(?:working|employed) (?:at|for|with|by) {v}", "company", 0.9, kind="employer"),
     Rule(r"\b{have} (?:just |recently |now )?joined {v}", "company", 0.75, kind="proper", changes=True),
@@ -196,9 +201,8 @@ RULES: tuple[Rule, ...] = (
     Rule(r"\b(?P<v>(?:never|don't|do not) (?:ever )?(?:call|ring|phone|message|contact|text) me"
           r" (?:before|after|between|on|during|at) [^.,;!?\n]{1,50}?)(?=[.,;!?\n]|$)", "contact_time", kind="free"),
     # What they have.
-    Rule(r"\b{i} (?:now |currently )?on (?:the |your |a )?{brand} ?(?:plan|tier|package|subscription"
-          r"|membership)\b", "plan",
-          0.92),
+    Rule(r"\b(?:{i}|i've been|we've been) (?:now |currently |still )?on (?:the |your |a )?{brand} ?(?:plan|tier|package"
+          r"|subscription|membership)\b", "plan", 0.92),
     Rule(r"\b{have} (?:got )?(?:the |your |a ){brand} ?(?:plan|tier|package|subscription|membership)\b", "plan", 0.85),
     Rule(r"\b(?:my|our) (?:current |new )?(?:plan|tier|package|subscription|membership)(?:'s| is)(?: now)?"
           r" (?:the |a )?{v}",
@@ -215,6 +219,10 @@ RULES: tuple[Rule, ...] = (
     Rule(r"\b(?:my|our) (?:total |monthly |maximum |max )?budget(?: for [\w ]{1,30}?)?(?:'s| is)(?: now)?(?: about"
          r"| around| up to)? {long}",
           "budget", 0.9, kind="figure"),
+    Rule(r"\b(?:my|our|the) budget (?:has |is )?(?:now )?(?:gone|went|going|raised|increased|grown|cut|reduced|changed)"
+         r"(?: up| down)? to {long}", "budget", 0.9, kind="figure", changes=True),
+    Rule(r"\b(?:raise|increase|lower|reduce|cut|change|set|make) (?:the|my|our) budget(?: up| down)?(?: to)? {long}",
+          "budget", 0.88, kind="figure", changes=True),
     Rule(r"(?:^|: )(?:the |our )?budget(?:'s| is) now(?: about| around| up to)? {long}", "budget", 0.9, kind="figure",
           changes=True),
     Rule(r"\bi (?:always |usually |normally |generally |only )?(?:prefer to )?pay (?:by|with|via|using|through)"
