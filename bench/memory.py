@@ -5,7 +5,7 @@ extractor, summariser and consolidation.
 
 Without a script bench/month.json is played: 400 messages in 30 sessions over two channels, 60 facts of which 20 change
 and 10 are taken back, and a long conversation with numbers, sums, names and promises. The format is that of
-bench/months.py. It is played twice, each time by a new tenant:
+bench/months.py; bench/other_month.json is another one. It is played twice, each time by a new tenant:
 
 offline   no model is there at all: what the rules find in the user's own words, and what code keeps of a long talk.
 scripted  answers that the script holds, of which it says that a part is wrong; bench/clerk.py gives them. They try what

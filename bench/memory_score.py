@@ -15,7 +15,7 @@ from bench.months import Month, Turn
 from parlour.memory.facts import keys
 
 _WORD = re.compile(r"[^\s.,;:!?()\"\u201c\u201d]+")
-_NOT = frozenset(["no", "not", "never", "dislikes", "don't", "dont", "isn't", "doesn't"])
+_NOT = frozenset(["no", "not", "never", "dislikes", "hate", "can't", "cannot", "don't", "dont", "isn't", "doesn't"])
 
 
 @dataclass(frozen=True, slots=True)

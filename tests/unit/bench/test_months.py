@@ -12,6 +12,7 @@ from bench.memory_score import planted
 from bench.months import Taken, read
 from bench.talks import Malformed
 
+OTHER = MONTH.with_name("other_month.json")
 TURN = {"user": "I live in Pune.", "agent": "Noted.", "tells": {"city": "Pune"}}
 
 
@@ -40,6 +41,12 @@ def test_the_month_has_what_it_is_said_to_have() -> None:
     assert {one.kind for turn in month.turns for one in turn.keeps} == {
         "identifier", "amount", "date", "name", "decision", "approval", "promise",
     }  # fmt: skip
+
+
+def test_there_is_another_one_of_other_people() -> None:
+    other = read(OTHER)
+    assert not set(other.people) & set(read(MONTH).people)
+    assert len(planted(other)) > 90
 
 
 def test_its_values_stand_in_the_messages_that_tell_them_and_no_question_holds_its_answer() -> None:

@@ -18,6 +18,7 @@ from parlour.memory.facts.said_endings import ENDINGS
 from parlour.memory.facts.said_rules import Rule
 from parlour.memory.facts.said_values import EVERYTHING, cleaned, topic
 from parlour.memory.facts.wording import plain, sentences, telling, words
+from parlour.models.words import vocabulary
 
 MOST = 12
 """Facts of one message; who says more is telling a story."""
@@ -40,6 +41,14 @@ _CONFIRMS = re.compile(r"\b(?:also|too|as well|in addition|another)\b", re.IGNOR
 _CHANGES = re.compile(
     r"\b(?:now|new|from now on|instead|actually|no longer|any ?more|changed|these days)\b", re.IGNORECASE
 )
+
+
+_SOMEBODY = vocabulary(
+    "wife husband partner spouse son daughter child kid kids baby mother father mom mum dad brother sister friend "
+    "friends boss manager colleague colleagues client clients customer customers landlord tenant roommate flatmate "
+    "girlfriend boyfriend parents teammate neighbour neighbor uncle aunt cousin grandson granddaughter nephew niece"
+)
+"""What my colleague is on is theirs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +227,8 @@ def _attribute(spoken: str) -> Iterator[_Told]:
     for match in said_rules.compiled(said_rules.ATTRIBUTE).finditer(spoken):
         value, what = cleaned(match["v"], "short"), plain(match["what"])
         lasting = keys.lasting(what)
-        if value is None or lasting is None or sensitive.is_sensitive(what, value):
+        is_ones_own = _SOMEBODY.isdisjoint(words(what))
+        if value is None or lasting is None or not is_ones_own or sensitive.is_sensitive(what, value):
             continue
         if lasting or value[:1].isupper() or any(map(str.isdigit, value)):
             key = keys.key_of(what.removeprefix("new ").removeprefix("current "))

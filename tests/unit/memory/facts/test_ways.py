@@ -135,6 +135,8 @@ I'm back.
 My order is late again.
 I wish I lived in Goa.
 My friend Anil works at Google.
+My colleague Rohan is on the Gold plan.
+My client's address is 5 Hill Road.
 """
 
 
