@@ -53,6 +53,7 @@ _UNIT = (
 _AMOUNTS = (
     re.compile(rf"{_CURRENCY}\s?{_NUMBER}{_SCALE}", re.IGNORECASE),
     re.compile(rf"(?<![\w.,]){_NUMBER}{_SCALE}\s?{_UNIT}", re.IGNORECASE),
+    re.compile(rf"(?<![\w.,]){_NUMBER}\s?(?:million|billion|thousand|lakhs?|lacs?|crores?)\b", re.IGNORECASE),
 )
 _MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"

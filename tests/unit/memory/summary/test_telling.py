@@ -24,6 +24,7 @@ def found(text: str) -> set[tuple[str, str]]:
         ("I paid Rs 45,000 then", "amount", "rs 45,000"),
         ("We need 24 bags of it", "amount", "24 bags"),
         ("about 12 % more", "amount", "12 %"),
+        ("it comes to 3.5 lakh", "amount", "3.5 lakh"),
         ("\u096a\u096b,\u0966\u0966\u0966 रुपये दिए", "amount", "45,000 रुपये"),
         ("We met on 14 March", "date", "03-14"),
         ("due March 14th, 2026", "date", "03-14"),
