@@ -48,8 +48,9 @@ def binding_of(desk: Desk, session: UUID) -> UUID:
 
 def writing(desk: Desk, now_one: Joined) -> Principal:
     """Whoever both are, as they may act now."""
+    binding_id = binding_of(desk, now_one.session_id)
     with desk.database.transaction(desk.tenant_id) as tx:
-        return people.principal_of(tx, now_one.user_id, binding_of(desk, now_one.session_id))
+        return people.principal_of(tx, now_one.user_id, binding_id)
 
 
 def mains(desk: Desk) -> list[UUID]:
@@ -332,8 +333,9 @@ def test_what_was_begun_as_the_visitors_and_is_written_later_is_their_new_selfs(
             f" FROM sessions WHERE id = '{session}' RETURNING user_id"
         )
         assert written == [(now_one.user_id,)]
+    binding_id = binding_of(desk, session)
     with desk.database.transaction(desk.tenant_id) as tx:
-        late = people.open_session(visitor, tx, binding_id=binding_of(desk, session), now=desk.clock(), new_id=uuid7)
+        late = people.open_session(visitor, tx, binding_id=binding_id, now=desk.clock(), new_id=uuid7)
     assert late.user_id == now_one.user_id
 
 
