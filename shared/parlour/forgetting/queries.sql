@@ -271,7 +271,7 @@ SELECT p.session_id AS id
 
 -- name: objects
 -- Where the bytes of what came with some messages lie.
-SELECT a.object_key AS key
+SELECT a.object_key AS id
   FROM attachments a
  WHERE a.object_key IS NOT NULL AND (a.message_id = ANY(%(messages)s::uuid[]) OR a.session_id = ANY(%(sessions)s::uuid[]))
  UNION

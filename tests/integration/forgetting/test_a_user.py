@@ -127,7 +127,8 @@ def remember(aviary: Aviary, user: UUID) -> None:
            created_at=at)  # fmt: skip
     insert("context_rows", id=new(), kind="'summary_anchor'", title="'anchor'", content=f"'{bird('an anchor')}'",
            content_hash="''", session_id="s.id", created_at=at)  # fmt: skip
-    insert("agent_states", session_id="s.id", state=f"""'{{"items": ["{bird("state")}"]}}'::jsonb""", updated_at=at)
+    state = json.dumps({"notes": [bird("state")]})
+    desk.rows(f"UPDATE agent_states SET state = state || '{state}' WHERE session_id = '{session}' RETURNING 1")
     insert("phone_links", id=new(), user_id="s.user_id", binding_id="s.binding_id", phone=f"'{bird('a number')}'",
            code_hash="''", consented_at=at, expires_at=at, created_at=at)  # fmt: skip
     key = f"tenant/{desk.tenant_id}/archive/{session}/one.jsonl"
