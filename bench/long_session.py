@@ -20,6 +20,7 @@ import argparse
 import logging
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -70,10 +71,8 @@ class Measured:
 def main() -> None:
     options = _options()
     logging.disable(logging.INFO)
-    with scratch.cluster() as running:
-        database = scratch.opened(running)
+    with scratch.cluster() as running, closing(scratch.opened(running)) as database:
         figures = measured(database, options.messages, options.turns)
-        database.close()
     logging.disable(logging.NOTSET)
     report.write(options.json, figures)
 

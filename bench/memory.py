@@ -26,6 +26,7 @@ Shares are between 0 and 1. Vectors are MiniLM's (int8, 384 dimensions). Every m
 import argparse
 import logging
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 
 from bench import months, playing_months, report
@@ -52,10 +53,8 @@ def main() -> None:
     except Malformed as problem:
         parser.error(str(problem))
     logging.disable(logging.INFO)
-    with scratch.cluster() as cluster:
-        database = scratch.opened(cluster)
+    with scratch.cluster() as cluster, closing(scratch.opened(cluster)) as database:
         figures = measured(database, month, MiniLmEmbedder(threads=2))
-        database.close()
     logging.disable(logging.NOTSET)
     report.write(chosen.json, figures)
 

@@ -106,7 +106,7 @@ def score(month: Month, facts: Sequence[Fact], survived: Sequence[Survival], dec
     retired = list(_wrongly_retired(facts, of))
     extra, remembered = _duplicates(facts, of)
     tried = [one for one in survived if one.compactions] or survived
-    stale = [(fact, at) for fact in facts for at in fact.served if _is_stale(of[fact.id], at)]
+    stale = [(fact, at) for fact in facts for at in fact.served if _is_stale(of[fact.id], _begun(month, fact.who, at))]
     scored.figures = {
         "extraction": {
             "precision": _share(len(counted) - len(wrong), len(counted)),
@@ -212,6 +212,11 @@ def _duplicates(facts: Sequence[Fact], of: Mapping[str, Planted | None]) -> tupl
         if fact.valid_until is None and one is not None and first.setdefault((one.who, one.name), fact) is not fact:
             extra.append(fact)
     return extra, len(first)
+
+
+def _begun(month: Month, who: str, at: datetime) -> datetime:
+    """When the script's turn began that the product worked on at that time."""
+    return max((turn.at for turn in month.turns if turn.who == who and turn.at <= at), default=at)
 
 
 def _is_stale(one: Planted | None, at: datetime) -> bool:

@@ -72,7 +72,7 @@ class Player:
     numbers: Iterator[int] = field(default_factory=count)
 
     def play(self) -> Played:
-        """The whole month, and what there is in the end."""
+        """The whole month, and what there is in the end. Its numbers are free for the next tenant then."""
         said = [(turn, place) for place, visit in enumerate(self.month.visits) for turn in visit.turns]
         for turn, place in sorted(said, key=lambda one: one[0].at):
             self._work_until(turn.at)
@@ -81,7 +81,9 @@ class Player:
                 self.sessions[place] = self._session(visit)
             self._turn(visit, self.sessions[place], turn)
         self._work_until(self.month.turns[-1].at + _AFTERWARDS)
-        return self._found()
+        found = self._found()
+        self.desk.rows(f"DELETE FROM routes WHERE tenant_id = '{self.desk.tenant_id}' RETURNING key")
+        return found
 
     def _turn(self, visit: Visit, session: UUID, turn: Turn) -> None:
         desk = self.desk

@@ -95,7 +95,7 @@ def test_further_live_rows_of_a_fact_are_duplicates(month: Month) -> None:
 
 
 def test_a_turn_that_is_told_what_an_earlier_one_changed_is_told_something_stale(month: Month) -> None:
-    told = fact("city", "Pune", 0, served=(said(1), said(2), said(2.5), said(4)))
+    told = fact("city", "Pune", 0, served=(said(1), said(2.1), said(3.1), said(4)))
     assert figures(month, told)["stale_served"] == 2  # the turn that changes it is none
     assert figures(month, fact("plan", "Basic", 1, served=(said(4),)))["stale_served"] == 1
 
