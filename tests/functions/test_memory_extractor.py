@@ -31,7 +31,13 @@ def handler(cluster: Cluster, desk: Desk, database_name: str, monkeypatch: pytes
         key = json.dumps({"anthropic_api_key": ""})
         boto3.client("secretsmanager").create_secret(Name="model", SecretString=key)
         secret = store_database_secret(cluster, database_name)
-        give(MemoryExtractorSettings, monkeypatch, database_secret=secret, database_idle="true", model_secret="model")
+        boto3.client("s3").create_bucket(
+            Bucket="media", CreateBucketConfiguration={"LocationConstraint": "eu-central-1"}
+        )  # fmt: skip
+        give(
+            MemoryExtractorSettings, monkeypatch, database_secret=secret, database_idle="true", model_secret="model",
+            media_bucket="media",
+        )  # fmt: skip
         _forget()
         yield load_handler("memory_extractor")
         _forget()

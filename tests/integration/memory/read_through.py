@@ -65,10 +65,10 @@ class Conversation(Talk):
         return {str(key): str(value) for key, value in rows}
 
     def decisions(self, origin: str = "extracted") -> list[tuple[object, ...]]:
-        """Key and decision, in their order."""
+        """Key and decision, by their keys."""
         return self.desk.rows(
             "SELECT key, decision FROM fact_decisions"
-            f" WHERE session_id = '{self.session}' AND origin = '{origin}' ORDER BY at, id"
+            f" WHERE session_id = '{self.session}' AND origin = '{origin}' ORDER BY key, decision"
         )
 
     def due(self) -> list[tuple[object, ...]]:

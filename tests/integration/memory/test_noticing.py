@@ -13,7 +13,7 @@ def test_what_is_said_in_so_many_words_is_known_when_the_reply_is_there(desk: De
     assert talk.facts() == {"name": "Meera", "city": "Pune"}
     rows = desk.rows("SELECT origin, messages, session_id, turn_id IS NOT NULL, valid_until FROM facts ORDER BY key")
     assert rows == [("said", [message], talk.session, True, None)] * 2
-    assert talk.decisions("said") == [("name", "new"), ("city", "new")]
+    assert talk.decisions("said") == [("city", "new"), ("name", "new")]
 
 
 def test_a_new_value_takes_the_place_of_the_old_one_which_keeps_its_time(desk: Desk) -> None:
