@@ -7,7 +7,7 @@ from parlour.memory.state import states
 from tests.desk import Desk, calls, says, searches
 from tests.integration.memory.planted import another, episode, fact
 
-_RISK: JsonObject = {"severity": "high", "status": "open"}
+_RISK: JsonObject = {"severity": "high", "state": "open", "owner": "Joanna Pryce"}
 _ASKED = "Is the crane permit there? Note the water in the cellar as a risk."
 
 

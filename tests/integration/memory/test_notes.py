@@ -14,7 +14,7 @@ from parlour.principal import Principal
 from tests.desk import Desk, calls, says, searches
 from tests.integration.memory.planted import visitor_of
 
-RISK: JsonObject = {"severity": "high", "status": "open"}
+RISK: JsonObject = {"severity": "high", "state": "open", "owner": "Joanna Pryce"}
 
 
 class Talk:

@@ -34,8 +34,9 @@ def latest(desk: Desk) -> UUID:
 
 def explained(desk: Desk, lot: str) -> list[dict[str, Json]]:
     """The candidates of one kind of the newest turn's first prompt."""
+    turn = latest(desk)
     with desk.database.transaction(desk.admin) as tx:
-        step: Any = explain(desk.admin, tx, latest(desk))["steps"]
+        step: Any = explain(desk.admin, tx, turn)["steps"]
     return [one for one in step[0]["candidates"] if one["lot"] == lot]
 
 
@@ -56,8 +57,9 @@ def test_what_is_known_of_the_user_stands_in_the_prompt_and_is_explained(
     (candidate,) = explained(desk, "facts")
     assert candidate["source"] == {"table": "facts", "id": str(known), "version": 0}
     assert (candidate["in"], candidate["title"], candidate["layer"]) == (True, "preference.food", "memory")
+    turn = latest(desk)
     with desk.database.transaction(desk.admin) as tx:
-        assert rebuild(desk.admin, tx, latest(desk))["matches"]
+        assert rebuild(desk.admin, tx, turn)["matches"]
 
 
 def test_what_is_known_of_the_persona_and_its_team_is_told_to_everybody_they_talk_to(
@@ -177,8 +179,9 @@ def test_a_fact_that_was_deleted_is_shown_to_administrators_alone(desk: Desk, ta
     ask(desk, *talk, "What is for lunch?")
     desk.rows("DELETE FROM facts RETURNING id")
     viewer = Principal(desk.tenant_id, "member", UUID(int=5), frozenset({"viewer"}), clearance=3)
+    turn = latest(desk)
     with desk.database.transaction(viewer) as tx:
-        told = explain(viewer, tx, latest(desk))
+        told = explain(viewer, tx, turn)
     assert {"table": "facts", "id": str(known)} in told["gone"]  # type: ignore[operator]
     assert "diet" not in canonical(told)
 
