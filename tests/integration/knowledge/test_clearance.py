@@ -108,6 +108,7 @@ RESTRICTED = {
     "session_id": str(SESSION), "turn_id": str(TURN), "call_id": str(TURN), "outbox_id": str(TURN),
     "key_id": str(RISK), "member_id": str(RISK), "token": "none", "user_id": str(PERSON), "fact_id": str(PERSON),
     "link_id": str(TURN), "message_id": str(TURN), "report_id": str(TURN),
+    "question_id": str(TURN),
 }  # fmt: skip
 """What a route's path is filled with."""
 
@@ -201,6 +202,8 @@ NOT_ABOUT_RECORDS = {
     "PUT /v1/costs/cap": "money", "POST /v1/costs/stop": "money", "POST /v1/costs/resume": "money",
     "POST /v1/keys": "access", "POST /v1/members": "access", "PUT /v1/members/{member_id}": "access",
     "GET /v1/keys": "access, with the time of its last use", "PUT /v1/tenant/status": "the tenant itself",
+    "POST /v1/forgettings": "an administrator has something forgotten, whatever it is",
+    "PUT /v1/memory/common": "it writes what the caller sends",
     "DELETE /v1/users/{user_id}": "an administrator has somebody forgotten, whoever it is",
     "DELETE /v1/messages/{message_id}": "an administrator has a message forgotten, whatever it says",
     "POST /v1/reembedding": "every row is embedded anew", "POST /v1/operations/redrive": "the operator's",
