@@ -34,8 +34,8 @@ messages that come next, each under its number.
 - Take the new messages into the summary so far. Write it anew, as a whole, in at most 600 words; what no longer \
 matters becomes shorter, what was said otherwise later is told as it stands now.
 - Only what the messages and the summary so far say. Expect nothing, explain nothing, judge nobody.
-- Keep identifiers, amounts, dates, times and names exactly as they were written. Keep what was decided, approved or \
-promised, and by whom. Write dates as dates, never as today or tomorrow.
+- Keep identifiers, amounts, dates, times and names exactly as they were written, also those that the summary so far \
+has lost. Keep what was decided, approved or promised, and by whom. Write dates as dates, never as today or tomorrow.
 - Say who said or wanted it: the user, or the agent. What a document or a tool says is told as what that says.
 - Write in the language of the conversation, in plain sentences without headings or lists.
 
@@ -90,8 +90,9 @@ class Written:
     strange: int = 0
 
 
-def ask(before: str, state: JsonObject, turns: Sequence[Turn]) -> Asked:
-    """The question for the summary that tells of these turns, too."""
+def ask(before: str, state: JsonObject, turns: Sequence[Turn], lost: Sequence[str] = ()) -> Asked:
+    """The question for the summary that tells of these turns, too. `lost`: what the user said that the summary so far
+    does not say, though it must survive."""
     spoken = [one for turn in turns for one in turn.messages]
     lines = [
         f"[{number}] {one.sent_at.date().isoformat()} {'agent' if one.ours else 'user'}: "
@@ -101,6 +102,7 @@ def ask(before: str, state: JsonObject, turns: Sequence[Turn]) -> Asked:
     notes = json.dumps(state, ensure_ascii=False)[:_STATE_CHARACTERS] if state else "(none)"
     parts = [
         *tagged("summary", foreign(before) or "(none yet)"), "\n\n", *tagged("notes", foreign(notes)), "\n\n",
+        *((*tagged("lost", "\n".join(f"- user: {foreign(one)}" for one in lost)), "\n\n") if lost else ()),
         *tagged("messages", "\n".join(lines)),
     ]  # fmt: skip
     return Asked(_INSTRUCTIONS, "".join(parts), {number: one.id for number, one in enumerate(spoken, start=1)})

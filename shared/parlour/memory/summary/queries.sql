@@ -84,6 +84,15 @@ SELECT id, kind, value, untold
  ORDER BY last_turn DESC, id DESC
  LIMIT %(most)s;
 
+-- name: lost_lines
+-- What a session's user said that must survive and the newest summary does not say, what was said last first.
+SELECT text
+  FROM kept_verbatim
+ WHERE session_id = %(session_id)s AND untold AND NOT ours
+ GROUP BY text
+ ORDER BY max(last_turn) DESC, text
+ LIMIT %(most)s;
+
 -- name: note_told
 -- Which of these lines the newest summary says itself.
 UPDATE kept_verbatim SET untold = NOT untold WHERE id = ANY(%(ids)s);

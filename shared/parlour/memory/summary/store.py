@@ -58,7 +58,8 @@ class TurnRow:
 
 @dataclass(frozen=True, slots=True)
 class NewSummary:
-    """A version to be kept. base: the version that it goes on from; turns: those that it takes in."""
+    """A version to be kept. base: the version that it goes on from; turns: those that it takes in; told: those of them
+    whose replies it was written from."""
 
     base: int
     until: int
@@ -67,6 +68,7 @@ class NewSummary:
     dropped: Sequence[UUID]
     messages: int
     turns: Sequence[UUID]
+    told: Sequence[UUID]
     provider: str
     model: str
     cost_usd: Decimal
@@ -93,6 +95,13 @@ class LineRow:
     untold: bool
 
 
+@dataclass(frozen=True, slots=True)
+class LostRow:
+    """A line that the newest summary does not say."""
+
+    text: str
+
+
 def want(tx: Transaction, session_id: UUID, due_at: datetime) -> bool:
     """False when it is wanted already."""
     return tx.run(SQL["want_summary"], session_id=session_id, due_at=due_at) > 0
@@ -117,7 +126,7 @@ def keep(tx: Transaction, session_id: UUID, new: NewSummary, now: datetime) -> i
     """The version that it is."""
     version: int = tx.value(
         SQL["keep_summary"], session_id=session_id, base=new.base, until=new.until, text=new.text,
-        kept=list(new.kept), dropped=list(new.dropped), messages=new.messages, turns=list(new.turns),
+        kept=list(new.kept), dropped=list(new.dropped), messages=new.messages, turns=list(new.told),
         provider=new.provider, model=new.model, cost_usd=new.cost_usd, now=now,
     )  # fmt: skip
     return version
@@ -136,6 +145,11 @@ def keep_lines(tx: Transaction, session_id: UUID, lines: Sequence[Line], now: da
 
 def newest_lines(tx: Transaction, session_id: UUID, most: int) -> list[LineRow]:
     return tx.all(SQL["newest_lines"], LineRow, session_id=session_id, most=most)
+
+
+def lost_lines(tx: Transaction, session_id: UUID, most: int) -> list[str]:
+    """Of its user, what was said last first."""
+    return [one.text for one in tx.all(SQL["lost_lines"], LostRow, session_id=session_id, most=most)]
 
 
 def note_told(tx: Transaction, ids: Sequence[UUID]) -> None:

@@ -69,7 +69,7 @@ def is_wanted(meter: Meter, lead: Lead, turns: Sequence[PastTurn], summary: Summ
         return True
     told = [one for one in turns if one.number >= lead.since]
     new = [one for one in told if one.number > until]
-    is_long = _count(told) > WANTED_FROM and _count(new) > LEFT_MESSAGES + 2
+    is_long = _count(told) > WANTED_FROM and _count(new) > history.KEPT_MESSAGES
     return is_long or (len(new) > 1 and history.size(meter, new) > cap * WANTED_SHARE)
 
 

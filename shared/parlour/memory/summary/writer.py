@@ -50,6 +50,9 @@ _MOST_STRETCHES = 8
 _MOST_LINES = 400
 """Lines that a new summary is held against, those that were said last; older ones stay as they were judged."""
 
+_MOST_LOST = 20
+"""Lines that the summary so far has lost and its writer is reminded of."""
+
 _LONGEST_WAIT = timedelta(hours=6)
 _NO_MONEY = timedelta(hours=1)
 _MOST_DOUBLINGS = 7
@@ -91,6 +94,7 @@ class _Read:
 
     session: SessionRow
     notes: JsonObject
+    lost: Sequence[str]
     clearance: int
     base: BaseRow
     taken: Sequence[Turn]
@@ -157,11 +161,12 @@ class _Work:
         found = [_turn(row) for row in read_rows[:MOST_TURNS]]
         taken = stretch.next_stretch(found, _cap(persona), tokens.count, more=more)
         notes = recall.notes(tx, self.session_id, self.services.clock())
-        return _Read(session, notes, reader.clearance, base, taken, choices)
+        lost = store.lost_lines(tx, self.session_id, _MOST_LOST)
+        return _Read(session, notes, lost, reader.clearance, base, taken, choices)
 
     def _take_in(self, found: _Read, models: Mapping[str, Model]) -> bool:
         """One stretch; whether there may be another."""
-        asked = answer.ask(found.base.text, found.notes, found.taken)
+        asked = answer.ask(found.base.text, found.notes, found.taken, found.lost)
         outcome = self._ask(found, asked, models)
         if outcome.written is None:
             self.fail(outcome.problem)
@@ -197,7 +202,8 @@ class _Work:
         new = NewSummary(
             found.base.version, found.taken[-1].number, written.text, written.kept, written.dropped,
             found.base.messages + sum(one.said for one in found.taken), [one.id for one in found.taken],
-            outcome.by.provider, outcome.by.model, outcome.cost_usd,
+            [one.id for one in found.taken if not one.is_closed], outcome.by.provider, outcome.by.model,
+            outcome.cost_usd,
         )  # fmt: skip
 
         def keep(tx: Transaction) -> tuple[int, int, bool] | None:

@@ -90,3 +90,9 @@ def test_changes_of_the_notes_are_handed_on_as_they_are() -> None:
     given = answered("x y.", agent_state_item_updates=[{"op": "add"}], agent_state_updates={"assumptions": 1})
     written = check(given, ASKED)
     assert (written.items, written.updates) == ([{"op": "add"}], {"assumptions": 1})
+
+
+def test_what_the_summary_so_far_has_lost_is_given_once_more_and_is_not_made_up() -> None:
+    asked = ask("They talk.", {}, TURNS, ["My claim is CL-771."])
+    assert "- user: My claim is CL-771." in asked.words
+    assert check(answered("The claim is CL-771."), asked).made_up == 0

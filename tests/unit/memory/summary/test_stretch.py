@@ -30,8 +30,8 @@ def test_it_is_wanted_past_sixteen_messages(turns: int, *, is_it: bool) -> None:
 
 
 def test_it_is_not_wanted_again_for_a_few_messages() -> None:
-    assert not wanted(10, until=6)
-    assert wanted(11, until=6)
+    assert not wanted(11, until=6), "the next cut leaves as many"
+    assert wanted(12, until=6)
 
 
 def test_it_is_wanted_once_its_history_takes_most_of_its_room() -> None:
