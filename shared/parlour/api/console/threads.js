@@ -100,14 +100,13 @@ export class Threads {
     const turn = () => { this.archived = !this.archived; this.list(); };
     return h("header", { class: "threads-head" },
       h("h2", {}, this.archived ? "Put away" : "Conversations"),
-      h("button", { class: "link", type: "button", on: { click: turn } }, this.archived ? "All others" : "Those put away"),
-      this.archived ? "" : h("button", { class: "solid", type: "button", on: { click: () => { this.close(); this.chat.restart(); } } }, "New conversation"));
+      h("button", { class: "link", type: "button", on: { click: turn } }, this.archived ? "All others" : "Those put away"));
   }
 
   /** What the agent remembers of the visitor, to be read, put right and forgotten. */
   async memory() {
-    const back = h("button", { class: "link", type: "button", on: { click: () => this.list() } }, "‹ Conversations");
-    const head = h("header", { class: "threads-head" }, back, h("h2", {}, "Remembered"));
+    const back = h("button", { class: "link", type: "button", on: { click: () => this.list() } }, "Conversations");
+    const head = h("header", { class: "threads-head" }, h("h2", {}, "Remembered of you"), back);
     this.page.replaceChildren(head, h("p", { class: "doing" }, "Looking it up"));
     const redraw = async () => {
       try {
