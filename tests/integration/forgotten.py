@@ -43,13 +43,21 @@ def forgotten(desk: Desk) -> None:
     """Looked at of one person, done of another."""
     room = Room(desk)
     stays, goes = _lived(desk, room, "stays"), _lived(desk, room, "goes")
-    for one in (stays, goes):
-        for kind, target in (("message", one.first), ("message", one.acted), ("file", one.file.id), ("fact", one.fact)):
-            room.forget(kind, target, dry_run=one is stays)  # type: ignore[arg-type]
-        room.forget("user", one.talk.user, dry_run=one is stays)
+    _forget(room, stays, dry_run=True)
+    room.forget("message", stays.talk.say("Never mind."))
+    _forget(room, goes)
     with desk.database.transaction(desk.admin) as tx:
         found = erase.reports(desk.admin, tx)
         assert erase.one_report(desk.admin, tx, found[0].id)["kind"] == "user"
+
+
+def _forget(room: Room, one: Lived, *, dry_run: bool = False) -> None:
+    """Part by part, and at last the person."""
+    for message in (one.first, one.acted):
+        room.forget("message", message, dry_run=dry_run)
+    room.forget("file", one.file.id, dry_run=dry_run)
+    room.forget("fact", one.fact, dry_run=dry_run)
+    room.forget("user", one.talk.user, dry_run=dry_run)
 
 
 def grown_old(desk: Desk) -> None:
@@ -63,6 +71,7 @@ def grown_old(desk: Desk) -> None:
     talk.fall_silent()
     episode = {"text": "They told that they live in Pune.", "messages": [22]}
     talk.consolidate(json.dumps({"facts": [], "episodes": [episode]}))
+    talk.fall_silent(-25)
     others = [Silent(desk, archive.KEPT_TURNS + 1) for _ in range(2)]
     room = Room(desk)
     desk.rows("UPDATE messages SET indexed = true WHERE body LIKE 'Line %' RETURNING 1")

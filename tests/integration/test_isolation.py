@@ -43,7 +43,7 @@ NAMES_THE_TENANT = {
 
 OF_WHAT_IS_BURIED = {
     "files.hold_record_of", "turns.abandoned_uploads", "writing.question", "linking.take_link", "linking.hold_sessions",
-    "linking.is_unspoken", "known.fact_of", "consolidating.notes",
+    "linking.is_unspoken", "known.fact_of", "consolidating.notes", "archiving.old_messages",
 }  # fmt: skip
 """Reads of a row that the same act takes away: when the day is over nothing is left that could leak."""
 

@@ -6,7 +6,9 @@ when it is built again. Where there is no time to look through all, what might b
 it is better that an old prompt cannot be shown than that something forgotten can.
 """
 
+import json
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date
 from uuid import UUID
@@ -17,8 +19,10 @@ from parlour.forgetting import echoes, store
 from parlour.forgetting.lineage import Reach
 from parlour.forgetting.shelves import Shelf, Sought
 from parlour.forgetting.store import LedgerRow, Whose
+from parlour.infra.jsonable import JsonObject, canonical
 from parlour.infra.postgres import Database, SecondsLeft, Transaction
 from parlour.principal import Principal
+from parlour.turns.prompts import store as kept
 
 _AT_ONCE = 400
 """Records read in one transaction; some five megabytes."""
@@ -80,9 +84,10 @@ class Search:
         for row in self._records(month, mine=False):
             self._of_others(row, sought)
         for month_, own in self.own.items():
-            kept = self.shared.get(month_, set()) if self.texts.is_whole else self.everybodys
-            self.texts.dropped[month_] = own - kept
+            stays = self.shared.get(month_, set()) if self.texts.is_whole else self.everybodys
+            self.texts.dropped[month_] = own - stays
         self._by_words(bodies)
+        self._in_pieces()
         return self.texts
 
     def _of_theirs(self, row: LedgerRow, sought: Sought) -> None:
@@ -139,6 +144,24 @@ class Search:
             said = self.database.run(self.principal, _saying(month, sorted(hashes), values))
             self.texts.emptied.setdefault(month, set()).update(said)
 
+    def _in_pieces(self) -> None:
+        """A message of calls that goes was sent block by block, and each block is a text of its own."""
+        for month, hashes in self.texts.emptied.items():
+            named = sorted(hashes & self.talked.get(month, set()))
+            words = self.database.run(self.principal, _words(month, named)) if named else {}
+            hashes |= {text_hash(canonical(one)) for text in words.values() for one in blocks(text)}
+
+
+def blocks(text: str) -> list[JsonObject]:
+    """The content blocks of a message that is kept as JSON; none of any other text."""
+    if not text.startswith("{"):
+        return []
+    with suppress(ValueError):
+        found = json.loads(text)
+        content = found.get("content") if isinstance(found, dict) else None
+        return [one for one in content if isinstance(one, dict)] if isinstance(content, list) else []
+    return []
+
 
 def _opened(row: LedgerRow) -> tuple[list[Shelf], set[str]]:
     shelves = [Shelf.of(given) for given in (row.basis, row.made) if given is not None]
@@ -162,6 +185,10 @@ def _sought(reach: Reach) -> Sought:
 
 def _reading(whose: Whose, month: date, last: tuple[UUID, int]) -> _Read[list[LedgerRow]]:
     return lambda tx: store.ledgers_after(tx, whose, month, *last, _AT_ONCE)
+
+
+def _words(month: date, hashes: Sequence[str]) -> _Read[dict[str, str]]:
+    return lambda tx: kept.blobs(tx, month, hashes)
 
 
 def _saying(month: date, hashes: Sequence[str], patterns: Sequence[str]) -> _Read[list[str]]:
