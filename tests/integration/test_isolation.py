@@ -37,6 +37,7 @@ is, and nothing that is the tenant's."""
 
 NAMES_THE_TENANT = {
     "infra.when_due", "infra.held_due", "infra.lock_due", "index.types_due", "due.due_pulses", "due.next_pulse",
+    "extracting.how_far",
 }  # fmt: skip
 """Reads of what is due that say whose themselves, since there row-level security lets everybody look."""
 
@@ -44,6 +45,7 @@ NAMES_THE_TENANT = {
 OF_WHAT_IS_BURIED = {
     "files.hold_record_of", "turns.abandoned_uploads", "writing.question", "linking.take_link", "linking.hold_sessions",
     "linking.is_unspoken", "known.fact_of", "consolidating.notes", "archiving.old_messages",
+    "extracting.near_episodes", "extracting.messages_of_episode",
 }  # fmt: skip
 """Reads of a row that the same act takes away: when the day is over nothing is left that could leak."""
 

@@ -165,7 +165,7 @@ class _Work:
         if found is None or policy(found.memory_policy).facts == 0:
             return None
         new = store.next_turns(tx, self.session_id, found.until_turn, reading.MOST_TURNS)
-        if not new.turns:
+        if new is None:
             return None
         lines = store.new_turns(tx, self.session_id, found.until_turn, new.last)
         stretch = Stretch(tuple(lines), new.last, is_full=new.turns == reading.MOST_TURNS)
@@ -202,7 +202,7 @@ class _Work:
             kept = keep.keep(tx, scope, self.session_id, None, found.candidates, found.refusals, ids, now)
             written = self._episodes(tx, read.conversation, found.episodes, rows, now)
             store.note_extracted(tx, self.session_id, read.stretch.until_turn, now)
-            behind = store.next_turns(tx, self.session_id, read.stretch.until_turn, 1).turns > 0
+            behind = store.next_turns(tx, self.session_id, read.stretch.until_turn, 1) is not None
             self._leave(tx, read.stretch, now, behind=behind)
             if written:
                 pending.mark(tx, self.principal.tenant_id, now)

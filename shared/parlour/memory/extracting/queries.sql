@@ -35,11 +35,12 @@ SELECT s.user_id, s.binding_id, b.display_name AS title, h.display_name AS agent
 
 -- name: next_turns
 -- The session's next turns that are over and that nobody looked through: how many there are, up to a number, and the last
--- of those.
-SELECT count(*) AS turns, COALESCE(max(n.number), 0) AS last
+-- of those; nothing where there are none.
+SELECT count(*) AS turns, max(n.number) AS last
   FROM (SELECT t.number FROM turns t
          WHERE t.session_id = %(session_id)s AND t.number > %(until_turn)s AND t.state <> 'open'
-         ORDER BY t.number LIMIT %(most)s) n;
+         ORDER BY t.number LIMIT %(most)s) n
+HAVING count(*) > 0;
 
 -- name: new_turns
 -- The messages of some of the session's turns, in order; what a tool answered is not among them, and nothing of a turn

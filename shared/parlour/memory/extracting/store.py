@@ -57,7 +57,7 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True)
 class NextTurns:
-    """Turns that nobody looked through: how many, and the number of the last of them; 0 where there are none."""
+    """Turns that nobody looked through: how many, and the number of the last of them."""
 
     turns: int
     last: int
@@ -94,9 +94,9 @@ def conversation(tx: Transaction, session_id: UUID) -> Conversation | None:
     return tx.first(SQL["conversation"], Conversation, session_id=session_id)
 
 
-def next_turns(tx: Transaction, session_id: UUID, until_turn: int, most: int) -> NextTurns:
-    """The turns after `until_turn`, up to so many."""
-    return tx.one(SQL["next_turns"], NextTurns, session_id=session_id, until_turn=until_turn, most=most)
+def next_turns(tx: Transaction, session_id: UUID, until_turn: int, most: int) -> NextTurns | None:
+    """The turns after `until_turn`, up to so many; None when there are none."""
+    return tx.first(SQL["next_turns"], NextTurns, session_id=session_id, until_turn=until_turn, most=most)
 
 
 def new_turns(tx: Transaction, session_id: UUID, until_turn: int, last: int) -> list[Line]:
