@@ -388,15 +388,16 @@ RETURNING f.id;
 
 -- name: earlier_facts
 -- What was so before some facts took its place, the last of each key: facts that go too are looked behind.
-WITH RECURSIVE behind AS (
-    SELECT f.* FROM facts f WHERE f.superseded_by = ANY(%(ids)s::uuid[])
+WITH RECURSIVE behind (id) AS (
+    SELECT f.id FROM facts f WHERE f.superseded_by = ANY(%(ids)s::uuid[])
      UNION
-    SELECT f.* FROM behind b JOIN facts f ON f.superseded_by = b.id WHERE b.id = ANY(%(ids)s::uuid[])
+    SELECT f.id FROM behind b JOIN facts f ON f.superseded_by = b.id WHERE b.id = ANY(%(ids)s::uuid[])
 )
-SELECT DISTINCT ON (scope, user_id, binding_id, human_id, team_id, key) id
-  FROM behind
- WHERE id <> ALL(%(ids)s::uuid[]) AND ended IN ('refined', 'contradicted')
- ORDER BY scope, user_id, binding_id, human_id, team_id, key, valid_from DESC, id;
+SELECT DISTINCT ON (f.scope, f.user_id, f.binding_id, f.human_id, f.team_id, f.key) f.id
+  FROM behind b
+  JOIN facts f ON f.id = b.id
+ WHERE f.id <> ALL(%(ids)s::uuid[]) AND f.ended IN ('refined', 'contradicted')
+ ORDER BY f.scope, f.user_id, f.binding_id, f.human_id, f.team_id, f.key, f.valid_from DESC, f.id;
 
 -- name: note_forgotten
 -- That a fact was forgotten, so that the messages which it was drawn from do not make it anew; nothing of what it said.
