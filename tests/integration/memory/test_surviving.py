@@ -19,6 +19,12 @@ _BETWEEN = 6
 """Turns that each of them takes in."""
 
 
+_CRANES = (
+    "heron", "falcon", "magpie", "swallow", "pelican", "osprey", "sparrow", "puffin", "kestrel", "lapwing", "plover",
+    "curlew", "dunlin", "gannet", "petrel", "siskin", "linnet", "fulmar", "avocet", "bittern",
+)  # fmt: skip
+
+
 @pytest.fixture
 def talk(desk: Desk) -> LongTalk:
     return LongTalk(desk)
@@ -27,7 +33,7 @@ def talk(desk: Desk) -> LongTalk:
 def planted(talk: LongTalk, number: int) -> str:
     """A turn with something that must survive, and what that is."""
     code = f"PX-{48_000 + number}"
-    talk.ask(f"The permit of crane {number} is {code}.", says("Noted."))
+    talk.ask(f"The permit of the {_CRANES[number]} crane is {code}.", says("Noted."))
     return code
 
 
@@ -56,7 +62,7 @@ def test_identifiers_survive_ten_compactions_of_which_a_third_lose_them_all(talk
     assert len(talk.versions()) >= _COMPACTIONS - 1
     assert all(code in told for code in codes[: int(str(planted_until))])
     embed(talk.desk)
-    asked = talk.ask("What is the permit of crane 1?", says("It is there."))
+    asked = talk.ask(f"What is the permit of the {_CRANES[1]} crane?", says("It is there."))
     assert "PX-48001" in asked, "what has no room beside the summary is found by a question that names it"
     assert codes[-1] in asked
 
