@@ -67,8 +67,9 @@ def open_session(wanted: OpenSession, services: AnyServices, given: GivenCredent
     whole = services.sign_in.issue(for_all, now) if _is_whole(known, visitor, binding.id) else None
     greeter = Greeter(slug=binding.slug, name=binding.display_name, greeting=binding.greeting)
     return SessionOpened(
-        session_id=session_id, token=token.text, visitor_token=whole.text if whole else None, expires_at=token.expires_at,
-        binding=greeter, entity=_named(about) if about else None, resumed=latest is not None,
+        session_id=session_id, token=token.text, visitor_token=whole.text if whole else None,
+        expires_at=token.expires_at, binding=greeter, entity=_named(about) if about else None,
+        resumed=latest is not None,
     )  # fmt: skip
 
 
