@@ -142,8 +142,9 @@ def _readings(digits: str) -> Iterator[Decimal]:
     if comma and not _SEPARATORS.search(head) and "." not in head and len(tail) < 3 and tail.isdigit():
         yield Decimal(f"{head}.{tail}")  # 0,35
         return
-    if comma and "." in head and tail.isdigit():
-        yield Decimal(f"{head.replace('.', '')}.{tail}")  # 2.400.000,50
+    whole = head.replace(".", "")
+    if comma and "." in head and whole.isdigit() and tail.isdigit():
+        yield Decimal(f"{whole}.{tail}")  # 2.400.000,50
         return
     if plain.count(".") > 1:
         yield Decimal(plain.replace(".", ""))  # 2.400.000, or a version, or a numbered heading

@@ -84,6 +84,17 @@ def test_after_so_many_tries_people_are_told(site: Site, capsys: pytest.CaptureF
     assert "PulseGivenUp" in capsys.readouterr().out
 
 
+def test_a_fault_of_our_own_is_a_try_as_well(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    changed(site)
+    for _ in range(GIVEN_UP):
+        site.author.script = [ValueError("nobody foresaw it")]
+        site.sweep(24 * 3600)
+        with pytest.raises(ValueError, match="nobody foresaw it"):
+            site.write()
+    assert (site.state("problem"), site.state("failures"), site.day("failed")) == ("error", GIVEN_UP, GIVEN_UP)
+    assert "PulseGivenUp" in capsys.readouterr().out
+
+
 def test_the_first_pulse_that_fails_leaves_none(site: Site) -> None:
     site.author.script = ["no JSON"]
     site.sweep()

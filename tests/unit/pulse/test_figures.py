@@ -1,6 +1,8 @@
 """A figure is one that its sources have, however it is written; what would have to be reckoned is none."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from parlour.pulse.figures import figures
 
@@ -59,3 +61,13 @@ def test_what_no_source_says_does_not(text: str, source: str) -> None:
 def test_every_source_counts() -> None:
     assert holds("3 open, due on 6 March.", "open 3", "due: 2026-03-06")
     assert not holds("3 open, due on 6 March.", "open 3")
+
+
+@pytest.mark.parametrize("text", ["1.2,3,4", "2.5,10,20", "12,345.678,9", "1'2.3.4,5", "\u0967,\u0968.\u0969,4"])
+def test_digits_that_are_no_number_of_anybodys_are_read_somehow(text: str) -> None:
+    assert holds(text, text)
+
+
+@given(st.text(alphabet="0123456789.,'\u2019\u00a0\u202f\u0967kmb -/", max_size=24))
+def test_every_text_has_its_own_figures(text: str) -> None:
+    assert holds(text, text)

@@ -29,7 +29,7 @@ from parlour.pulse.writing import answering, draft, store
 from parlour.pulse.writing.draft import Draft, Outcome, Services
 from parlour.pulse.writing.store import Day, NewText
 
-_CHEAP = "cheap"
+_CHEAP, _BROKE = "cheap", "error"
 
 
 def run(services: Services, order: Order, seconds_left: SecondsLeft) -> None:
@@ -131,10 +131,16 @@ class _Work:
     def stumbled(self) -> None:
         """Something broke that nobody foresaw: it counts as a try, so that it is not repeated for ever."""
         now = self.services.clock()
+
+        def fail(tx: Transaction) -> int:
+            if not self._is_ours(tx):
+                return 0
+            store.note_day(tx, self.record_id, Day(_day(now), failed=1))
+            return ending.failed(tx, self.record_id, _BROKE, self.until, now)
+
         with suppress(RetryError):
-            self.services.database.run(
-                self.principal, lambda tx: ending.failed(tx, self.record_id, "error", self.until, now)
-            )
+            failures = self.services.database.run(self.principal, fail)
+            ending.tell_given_up(self.principal.tenant_id, self.record_id, _BROKE, failures)
 
     def _ids(self) -> dict[str, UUID]:
         return {"tenant_id": self.principal.tenant_id, "entity_id": self.record_id}
