@@ -7,9 +7,8 @@ from uuid import UUID
 import pytest
 
 from parlour.infra.ids import uuid7
-from parlour.infra.jsonable import JsonObject
 from parlour.knowledge.records import entities, stale
-from parlour.knowledge.records.record import NewEntity, Patch
+from parlour.knowledge.records.record import Patch
 from parlour.principal import RESTRICTED
 from parlour.pulse.pulse import Order
 from parlour.pulse.writing import writer
@@ -18,8 +17,6 @@ from tests.desk import Desk, says
 from tests.integration.pulses_read import services
 from tests.integration.turns.test_about_a_record import about, ask, system
 from tests.integration.turns.test_records_later import read, viewer
-
-TASK: JsonObject = {"state": "in progress", "owner": "Ida Brandt"}
 
 
 def record(desk: Desk, key: str) -> UUID:
@@ -114,24 +111,3 @@ def test_an_old_prompt_tells_nobody_a_pulse_of_what_was_closed_since(desk: Desk)
     assert "As of " not in shown
     assert CLOSED in shown
     assert "As of " in read(desk, turn, layer="briefing")
-
-
-def test_nor_one_of_what_was_closed_when_it_was_deleted(desk: Desk) -> None:
-    """By then nothing is there that says how closed it was."""
-    new = NewEntity("task", "Police raid on Monday", "raid", TASK, 2, "project/NRS")
-    with desk.database.transaction(desk.admin) as tx:
-        entities.create(desk.admin, tx, new, desk.clock(), uuid7)
-    write(desk)
-    desk.clock.now += timedelta(minutes=1)
-    with desk.database.transaction(desk.admin) as tx:
-        entities.delete(desk.admin, tx, "task/raid", None, desk.clock(), uuid7)
-    visitor, session = about(desk, "project/NRS")
-    desk.rows(f"UPDATE users SET clearance = 2 WHERE id = '{visitor.id}' RETURNING id")
-    desk.write_web(visitor, session, "Where do we stand?")
-    desk.model.script = [says("Nowhere yet.")]
-    desk.run()
-    ((turn,),) = desk.rows("SELECT id FROM turns ORDER BY frozen_at DESC LIMIT 1")
-    assert isinstance(turn, UUID)
-    for part in ("As of ", "Police raid on Monday: deleted"):
-        assert part in read(desk, turn, viewer(desk, clearance=2), "briefing")
-        assert part not in read(desk, turn, viewer(desk, clearance=1), "briefing")

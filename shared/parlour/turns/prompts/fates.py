@@ -28,9 +28,6 @@ _KNOWN = frozenset({*_ABSENT_IS_GONE, "context_rows", "messages"})
 _NUMBER = re.compile(r'\\?"document\\?":\s*(\d{1,9})|\[(\d{1,9})\] ')
 _HANDLE = re.compile(r"[a-z][a-z0-9_]*/[A-Za-z0-9][A-Za-z0-9_.~-]*")
 _OF_CALLS = frozenset({Layer.HISTORY, Layer.CALLS})
-_RETOLD = frozenset({Lot.PULSE, Lot.SINCE_PULSE})
-"""Words that tell of many sources, some of which were deleted before they were told: those they were as closed as then.
-"""
 
 type _Key = tuple[str, str]
 
@@ -52,14 +49,12 @@ def standing(
 
     Nobody is shown what is above their clearance by now; what was deleted is shown to administrators alone.
     """
-    items = tuple(items)
-    above = {one.text for one in items if one.lot in _RETOLD and one.level > principal.clearance}
     rests = _rests(items, segments, recap, words)
     asked: dict[str, set[str]] = {}
     for table, one in {key for keys in rests.values() for key in keys}:
         asked.setdefault(table, set()).add(one)
     if not asked:
-        return Standing(frozenset(above), ())
+        return Standing(frozenset(), ())
     told = {(one.table, one.id): one for one in store.fates(tx, session_id, asked)}
     mentioned = {("handles", one) for text in words.values() for one in _handles(text)}
     gone = {key for table in asked for key in _keys(table, asked) if _is_gone(told.get(key), key, mentioned)}
@@ -67,7 +62,7 @@ def standing(
     hidden = closed if principal.has("admin") else closed | gone
     withheld = frozenset(text for text, keys in rests.items() if not hidden.isdisjoint(keys))
     told_of = sorted(key for key in gone if key[0] != "sources")  # numbers go also when rows are written anew
-    return Standing(withheld | above, tuple(Source(*key) for key in told_of))
+    return Standing(withheld, tuple(Source(*key) for key in told_of))
 
 
 def closed(
