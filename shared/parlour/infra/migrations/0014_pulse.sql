@@ -1,13 +1,26 @@
 -- Pulses: what is going on with a record now, written once and read often.
 
 -- stale_since: the first change that the record's Pulses do not tell of; null while they tell of all. stale_causes: why,
--- once each, in the order in which they came up. stale_marks: {cause: {"since", "first", "last"}}, when it first came up
--- since stale_since, at which mark, and at which it last did. marks counts all marks there ever were: a writer that read
--- at mark n clears what is not younger than n. marks_told: the n of the writer that cleared last.
+-- once each, in the order in which they came up. stale_marks: {cause: {"since", "first"}}, when it first came up since
+-- stale_since, and at which mark. marks counts all marks there ever were: a writer that read at mark n clears what is not
+-- younger than n. marks_told: the n of the writer that cleared last.
 ALTER TABLE entities
     ADD COLUMN stale_marks jsonb NOT NULL DEFAULT '{}',
     ADD COLUMN marks       bigint NOT NULL DEFAULT 0,
     ADD COLUMN marks_told  bigint NOT NULL DEFAULT 0;
+
+-- Marks for a cause that stands in the record already: written without its row, which a writer counts them into before it
+-- reads. Who changes one of a record's many parts waits for nobody who changes another.
+CREATE TABLE pulse_marks (
+    tenant_id uuid NOT NULL,
+    id        bigint GENERATED ALWAYS AS IDENTITY,
+    entity_id uuid NOT NULL,
+    cause     text NOT NULL,
+    at        timestamptz NOT NULL,
+    PRIMARY KEY (tenant_id, entity_id, id),
+    FOREIGN KEY (tenant_id, entity_id) REFERENCES entities (tenant_id, id) ON DELETE CASCADE
+);
+CALL isolate('pulse_marks');
 
 -- What Pulses may cost a tenant in a day (UTC), within its daily cap; null is the deployment's default.
 ALTER TABLE tenants ADD COLUMN pulse_daily_cap_usd numeric(12, 4) CHECK (pulse_daily_cap_usd >= 0);
@@ -212,7 +225,7 @@ ALTER TABLE entities NO FORCE ROW LEVEL SECURITY;
 ALTER TABLE work_due NO FORCE ROW LEVEL SECURITY;
 UPDATE entities e
    SET marks = 1,
-       stale_marks = (SELECT jsonb_object_agg(c, jsonb_build_object('since', e.stale_since, 'first', 1, 'last', 1))
+       stale_marks = (SELECT jsonb_object_agg(c, jsonb_build_object('since', e.stale_since, 'first', 1))
                         FROM unnest(e.stale_causes) AS c)
  WHERE e.stale_since IS NOT NULL AND e.stale_causes <> '{}';
 INSERT INTO work_due (tenant_id, kind, id, due_at)

@@ -20,7 +20,11 @@ KIND: work_due.Kind = "pulse"
 def begin(tx: Transaction, record_id: UUID, held_until: datetime, now: datetime) -> bool:
     """Be the only one at the record's Pulses until then. False when another is, or when nobody asks for them: a message
     that comes twice, the second time after they were written, is no cause to write them within their next window."""
-    return store.is_asked(tx, record_id) and work_due.hold(tx, KIND, record_id, held_until, now)
+    store.hold_record(tx, record_id)  # who ends with it holds it as well: asked for and held are one look
+    if not store.is_asked(tx, record_id) or not work_due.hold(tx, KIND, record_id, held_until, now):
+        return False
+    stale.count(tx, record_id)
+    return True
 
 
 def is_ours(tx: Transaction, record_id: UUID, held_until: datetime) -> bool:
@@ -78,6 +82,7 @@ def waiting(tx: Transaction, record_id: UUID, what: Waiting, held_until: datetim
     work_due.let_go(tx, KIND, record_id, held_until, again)
 
 
-def gone(tx: Transaction, record_id: UUID) -> None:
-    """The record is there no more, or has no Pulses: nobody has to look."""
-    work_due.settle(tx, KIND, record_id)
+def gone(tx: Transaction, record_id: UUID, held_until: datetime, now: datetime) -> None:
+    """The record was found to be there no more, or to have no Pulses: nobody has to look, if that is still so."""
+    if is_ours(tx, record_id, held_until) and store.settle(tx, [(record_id, None)]) == 0:
+        work_due.let_go(tx, KIND, record_id, held_until, now)

@@ -95,11 +95,24 @@ UPDATE work_due w
  WHERE w.tenant_id = (SELECT current_tenant()) AND w.kind = 'pulse' AND w.id = h.id
 RETURNING w.id;
 
+-- name: hold_gone
+-- Keep records from being marked until the transaction ends, but for those that somebody is just marking.
+SELECT id FROM entities WHERE id = ANY(%(ids)s) ORDER BY id FOR UPDATE SKIP LOCKED;
+
 -- name: settle_pulses
--- Nobody has to look at the Pulses of these records any more, unless somebody said so again since they were read.
+-- Nobody has to look at the Pulses of these records any more: unless they are due at another time by now, have Pulses
+-- after all, or are just being marked.
 DELETE FROM work_due w
  USING unnest(%(ids)s::uuid[], %(was)s::timestamptz[]) AS asked (id, was)
- WHERE w.tenant_id = (SELECT current_tenant()) AND w.kind = 'pulse' AND w.id = asked.id AND w.due_at = asked.was;
+ WHERE w.tenant_id = (SELECT current_tenant()) AND w.kind = 'pulse' AND w.id = asked.id
+   AND (asked.was IS NULL OR w.due_at = asked.was)
+   AND NOT EXISTS (SELECT FROM entities e
+                     JOIN entity_types t ON (t.tenant_id, t.id) = (e.tenant_id, e.type_id)
+                    WHERE e.id = w.id
+                      AND (e.id <> ALL(%(quiet)s::uuid[])
+                           OR e.deleted_at IS NULL AND t.rag->>'pulse' = 'auto'
+                              AND NOT (t.key = %(talk)s
+                                       AND coalesce(e.properties->>'state' = ANY(%(over)s::text[]), false))));
 
 -- name: note_asked
 -- Writers were asked for these records' Pulses, and what that is expected to cost.

@@ -71,8 +71,13 @@ def take(tx: Transaction, rows: Sequence[tuple[UUID, datetime, datetime]], now: 
     return {row.id for row in tx.all(SQL["take_pulses"], Id, ids=ids, was=was, again=again, now=now)}
 
 
-def settle(tx: Transaction, rows: Sequence[tuple[UUID, datetime]]) -> None:
-    tx.run(SQL["settle_pulses"], ids=[row[0] for row in rows], was=[row[1] for row in rows])
+def settle(tx: Transaction, rows: Sequence[tuple[UUID, datetime | None]]) -> int:
+    """Nobody looks at those of the records (and when they were due; None: whenever) that are still gone, and that
+    nobody marks meanwhile; how many these are."""
+    ids = [row[0] for row in rows]
+    quiet = [row.id for row in tx.all(SQL["hold_gone"], Id, ids=ids)]
+    was = [row[1] for row in rows]
+    return tx.run(SQL["settle_pulses"], ids=ids, was=was, quiet=quiet, talk=TALK, over=CLOSED_TALK)
 
 
 def note_asked(tx: Transaction, rows: Sequence[tuple[UUID, Decimal]], now: datetime) -> None:

@@ -91,9 +91,12 @@ def sweep_tenant(sweeper: Sweeper, tenant_id: UUID, most: int = MOST) -> Swept:
     if old:
         sweeper.database.run(tenant_id, lambda tx: stale.mark_alone(tx, old, "age", now))
 
+    settled = (
+        sweeper.database.run(tenant_id, lambda tx: store.settle(tx, [(row.id, row.due_at) for row in gone]))
+        if gone else 0
+    )  # fmt: skip
+
     def decide(tx: Transaction) -> tuple[list[UUID], Choice]:
-        if gone:
-            store.settle(tx, [(row.id, row.due_at) for row in gone])
         today = budget.today(tx, sweeper.pulse_cap, now, sweeper.default_cap)
         chosen = rules.choose([_candidate(row) for row in due], today, most, now)
         return _put_off(tx, chosen, today, now), chosen
@@ -102,7 +105,7 @@ def sweep_tenant(sweeper: Sweeper, tenant_id: UUID, most: int = MOST) -> Swept:
     for record_id in taken:
         sweeper.pulses.send(Order(tenant_id, record_id).to_json(), 0)
     left = bool(chosen.left) or len(rows) == MOST_RANKED
-    return Swept(len(taken), len(chosen.wait), len(gone), left)
+    return Swept(len(taken), len(chosen.wait), settled, left)
 
 
 def wake(sweeper: Sweeper, wakeups: Delays, body: JsonObject) -> None:

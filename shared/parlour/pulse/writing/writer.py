@@ -103,7 +103,7 @@ class _Work:
         services, at = self.services, self.services.clock()
         found = services.database.run(self.principal, lambda tx: self._read(tx, at))
         if found is None:
-            services.database.run(self.principal, lambda tx: ending.gone(tx, self.record_id))
+            services.database.run(self.principal, lambda tx: ending.gone(tx, self.record_id, self.until, at))
             return
         models = services.models()
         try:
