@@ -123,8 +123,8 @@ class Stored:
             state = tx.first(_STATE, State, id=self.ids[record]) or State(0, None)
         assert found is not None
         return Shown(
-            found.since, dict(found.causes), found.marks + beside, found.told, due.due_at if due else None, state.failures,
-            state.waiting_for,
+            found.since, dict(found.causes), found.marks + beside, found.told, due.due_at if due else None,
+            state.failures, state.waiting_for,
         )  # fmt: skip
 
 

@@ -187,6 +187,16 @@ UPDATE context_rows
 -- The record of a project's context document, which goes with the project.
 SELECT record_id AS id FROM documents WHERE project_id = %(id)s AND is_context;
 
+-- name: linked_to
+-- What has a link with a record, besides those that are told of it as of a part of theirs.
+SELECT DISTINCT o.id
+  FROM edges d
+  JOIN entities o ON o.id = CASE WHEN d.source_id = %(id)s THEN d.target_id ELSE d.source_id END
+  JOIN entity_types t ON t.id = o.type_id
+ WHERE (d.source_id = %(id)s OR d.target_id = %(id)s) AND o.deleted_at IS NULL
+   AND (t.rag->>'children' IS DISTINCT FROM 'auto' OR d.relation = ANY(%(between_equals)s::text[])
+        OR (d.source_id = %(id)s) = (d.relation = ANY(%(said_by_the_whole)s::text[])));
+
 -- name: delete_records
 -- Records are there no more.
 UPDATE entities

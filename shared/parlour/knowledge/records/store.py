@@ -234,6 +234,11 @@ def marks(tx: Transaction, record_id: UUID) -> MarksRow | None:
     return tx.first(SQL["marks"], MarksRow, id=record_id)
 
 
+def linked_to(tx: Transaction, record_id: UUID) -> list[UUID]:
+    kinds = {"said_by_the_whole": SAID_BY_THE_WHOLE, "between_equals": BETWEEN_EQUALS}
+    return [row.id for row in tx.all(SQL["linked_to"], Id, id=record_id, **kinds)]
+
+
 def count_marks(tx: Transaction, record_id: UUID) -> None:
     tx.run(SQL["count_marks"], id=record_id)
 

@@ -60,6 +60,16 @@ WITH part AS MATERIALIZED (
       JOIN entities e ON e.id = p.id
      WHERE e.deleted_at > %(since)s AND e.classification <= %(clearance)s
      UNION ALL
+    SELECT DISTINCT 'link_changed', o.name, '[] ' || o.name || ' deleted, by ', o.deleted_at, '{}'::text[], o.classification
+      FROM edges d
+      JOIN entities o ON o.id = CASE WHEN d.source_id = %(id)s THEN d.target_id ELSE d.source_id END
+     WHERE (d.source_id = %(id)s OR d.target_id = %(id)s)
+       AND o.deleted_at > %(since)s AND o.classification <= %(clearance)s
+       AND NOT (o.id IN (SELECT id FROM part)
+                AND EXISTS (SELECT FROM entities e
+                              JOIN entity_types t ON t.id = e.type_id AND t.rag->>'children' = 'auto'
+                             WHERE e.id = %(id)s))
+     UNION ALL
     SELECT 'file_ingested', f.name, '', f.updated_at, ARRAY['files/' || f.id], f.classification
       FROM files f
      WHERE f.entity_id = %(id)s AND f.state IN ('embedding', 'ready') AND f.updated_at > %(since)s
