@@ -271,9 +271,9 @@ def _is_answered(found: Mapping[str, Any]) -> bool:
 
 
 def _is_written(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
-    """Whether it was written, found to be the same, or tried in vain since."""
-    checked = [found["pulse"] and found["pulse"]["checked_at"] for found in (before, now)]
-    return bool(checked[0] != checked[1] or before["failures"] != now["failures"] or now["waiting_for"])
+    """Whether nobody is to write it any more because somebody asked, or it was tried in vain since."""
+    is_asked = any(one["cause"] == "manual" for one in now["causes"])
+    return bool(not is_asked or before["failures"] != now["failures"] or now["waiting_for"])
 
 
 def _dollars(usd: str) -> str:

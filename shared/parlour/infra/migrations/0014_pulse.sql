@@ -38,7 +38,8 @@ CREATE INDEX work_due_pulse ON work_due (tenant_id, due_at) WHERE kind = 'pulse'
 -- reads: how often they were looked at, those of a week ago counting half, as of read_at.
 -- cost_usd: of the last writing, all levels together. expected_usd: what one that was asked for at asked_at will cost,
 -- until its writer has ended.
--- failures: tries in a row that gave nothing; problem: why the last one did. dead_at: since when it is tried once a day only.
+-- failures: tries in a row that gave nothing; problem: why the last one did, failed_level: whose text it was, those of lower
+-- levels were written; null: nobody's was. dead_at: since when it is tried once a day only.
 -- waiting_for: what a Pulse that is due waits for.
 CREATE TABLE pulse_states (
     tenant_id    uuid NOT NULL,
@@ -51,6 +52,7 @@ CREATE TABLE pulse_states (
     failures     int NOT NULL DEFAULT 0,
     problem      text,
     problem_at   timestamptz,
+    failed_level int,
     dead_at      timestamptz,
     waiting_for  text CHECK (waiting_for IN ('budget', 'backoff')),
     PRIMARY KEY (tenant_id, entity_id),

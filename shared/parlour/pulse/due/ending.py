@@ -59,10 +59,13 @@ def written(
     work_due.let_go(tx, KIND, record_id, held_until, rules.look_at(since, window, now, age))
 
 
-def failed(tx: Transaction, record_id: UUID, problem: str, held_until: datetime, now: datetime) -> int:
-    """A try came to nothing, `problem` says why: what there is stays, and the next try waits. How many in a row that
-    were; give them to `tell_given_up` once it is committed."""
-    failures = store.note_failed(tx, record_id, problem, now)
+def failed(
+    tx: Transaction, record_id: UUID, problem: str, held_until: datetime, now: datetime, level: int | None = None
+) -> int:
+    """A try came to nothing, `problem` says why: what there is stays, and the next try waits. With `level` it was that
+    level's text, and those below it were written. How many in a row that were; give them to `tell_given_up` once it is
+    committed."""
+    failures = store.note_failed(tx, record_id, problem, level, now)
     work_due.let_go(tx, KIND, record_id, held_until, now + rules.back_off(failures))
     return failures
 

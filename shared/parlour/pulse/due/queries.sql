@@ -150,14 +150,15 @@ INSERT INTO pulse_states (tenant_id, entity_id, cost_usd)
 VALUES (current_tenant(), %(id)s, %(cost_usd)s)
     ON CONFLICT (tenant_id, entity_id) DO UPDATE
    SET cost_usd = coalesce(EXCLUDED.cost_usd, pulse_states.cost_usd), expected_usd = NULL, asked_at = NULL,
-       failures = 0, problem = NULL, problem_at = NULL, dead_at = NULL, waiting_for = NULL;
+       failures = 0, problem = NULL, problem_at = NULL, failed_level = NULL, dead_at = NULL, waiting_for = NULL;
 
 -- name: note_failed
 -- A try at a record's Pulses gave nothing; how many in a row that were.
-INSERT INTO pulse_states (tenant_id, entity_id, failures, problem, problem_at, waiting_for)
-VALUES (current_tenant(), %(id)s, 1, %(problem)s, %(now)s, 'backoff')
+INSERT INTO pulse_states (tenant_id, entity_id, failures, problem, problem_at, failed_level, waiting_for)
+VALUES (current_tenant(), %(id)s, 1, %(problem)s, %(now)s, %(level)s, 'backoff')
     ON CONFLICT (tenant_id, entity_id) DO UPDATE
    SET failures = pulse_states.failures + 1, problem = EXCLUDED.problem, problem_at = EXCLUDED.problem_at,
+       failed_level = EXCLUDED.failed_level,
        dead_at = CASE WHEN pulse_states.failures + 1 >= %(given_up)s THEN coalesce(pulse_states.dead_at, %(now)s) END,
        waiting_for = 'backoff', expected_usd = NULL, asked_at = NULL
 RETURNING failures;

@@ -100,7 +100,9 @@ def note_written(tx: Transaction, record_id: UUID, cost_usd: Decimal | None) -> 
     tx.run(SQL["note_written"], id=record_id, cost_usd=cost_usd)
 
 
-def note_failed(tx: Transaction, record_id: UUID, problem: str, now: datetime) -> int:
+def note_failed(tx: Transaction, record_id: UUID, problem: str, level: int | None, now: datetime) -> int:
     """How many tries in a row gave nothing."""
-    failures: int = tx.value(SQL["note_failed"], id=record_id, problem=problem, now=now, given_up=GIVEN_UP)
+    failures: int = tx.value(
+        SQL["note_failed"], id=record_id, problem=problem, level=level, now=now, given_up=GIVEN_UP
+    )  # fmt: skip
     return failures

@@ -30,6 +30,8 @@ from parlour.pulse.writing.draft import Draft, Outcome, Services
 from parlour.pulse.writing.store import Day, NewText
 
 _CHEAP, _BROKE = "cheap", "error"
+_OF_A_TEXT = ("", "refused", "bad_json", "nothing_left")
+"""What is wrong with the answer for one level, and may be right with the next."""
 
 
 def run(services: Services, order: Order, seconds_left: SecondsLeft) -> None:
@@ -170,14 +172,14 @@ class _Work:
     def _asked(
         self, found: _Read, drafts: Sequence[Draft], models: Mapping[str, Model], seconds_left: SecondsLeft
     ) -> _Result:
-        """Each level in turn, up to the first problem."""
+        """Each level in turn, up to the first problem that is not of its text alone."""
         result = _Result([one.level for one in drafts])
         for one in drafts:
             if found.kept.get(one.level) == one.fingerprint:
                 result.same.append(one)
                 continue
             result.asked.append(draft.ask(self.services, self.principal, one, models, seconds_left))
-            if result.problem:
+            if result.asked[-1].problem not in _OF_A_TEXT:
                 break
         return result
 
@@ -228,7 +230,8 @@ class _Work:
                 return 0
             self._texts(tx, found, result, ledgers)
             store.note_day(tx, self.record_id, Day(_day(now), failed=1, cost_usd=result.cost_usd))
-            return ending.failed(tx, self.record_id, problem, self.until, now)
+            level = result.problem.draft.level if result.problem else None
+            return ending.failed(tx, self.record_id, problem, self.until, now, level)
 
         failures = services.database.run(self.principal, fail)
         ending.tell_given_up(self.principal.tenant_id, self.record_id, problem, failures)
