@@ -37,7 +37,6 @@ from parlour.tools.run import ToolContext
 from parlour.turns.receive import Wake
 from parlour.turns.run import run
 from parlour.turns.running import Services
-from tests.conftest import NOW
 from tests.desk import Clock, Delayed, Queue, ScriptedModel, says
 from tests.integration.api.conftest import Flat, Queues, founded, operator
 from tests.integration.knowledge.conftest import execute
@@ -159,13 +158,13 @@ class Vault:
 
     def write_pulses(self) -> None:
         """The Pulses of the site are written anew, as far as what they are made of is another; their author says
-        whatever stands in the prompt. When that was is told to everybody, and what it cost: neither may differ here."""
+        whatever stands in the prompt. What that cost is told to everybody."""
         services = draft.Services(
             self.database, lambda: {"anthropic": Author()}, Decimal(20), Decimal(20), timedelta(days=1),
-            lambda _: None, lambda: _THEN, uuid7, lambda _: None, lambda low, _: low,
+            lambda _: None, self.clock, uuid7, lambda _: None, lambda low, _: low,
         )  # fmt: skip
         with self.database.transaction(self.owner) as tx:
-            asked = asking.refresh(self.owner, tx, SITE, "", uuid7(_THEN), _THEN)
+            asked = asking.refresh(self.owner, tx, SITE, "", uuid7(self.clock()), self.clock())
         writer.run(services, asked.order, lambda: 300.0)
         with self.database.transaction(self.owner) as tx:
             execute(tx, "DELETE FROM spend_days")
@@ -263,7 +262,6 @@ class First:
         return self._left.pop() if self._left else uuid7(now)
 
 
-_THEN = NOW + timedelta(hours=1)
 _CLEAR = "UPDATE users u SET clearance = %(level)s FROM sessions s WHERE u.id = s.user_id AND s.id = %(id)s"
 _EMBED = """
 INSERT INTO embeddings (tenant_id, row_id, model, vector)
