@@ -59,7 +59,18 @@ CREATE TABLE pulse_states (
     FOREIGN KEY (tenant_id, entity_id) REFERENCES entities (tenant_id, id) ON DELETE CASCADE
 );
 CALL isolate('pulse_states');
+CREATE INDEX pulse_states_waiting ON pulse_states (tenant_id) WHERE waiting_for IS NOT NULL;
 CREATE INDEX pulse_states_expected ON pulse_states (tenant_id) WHERE expected_usd IS NOT NULL;
+
+-- Where no schedule looks every minute: when the tenant's next wake-up comes, when that was planned, and the time of the
+-- last one that is delayed again and again until it comes.
+CREATE TABLE pulse_wakeups (
+    tenant_id  uuid PRIMARY KEY REFERENCES tenants (tenant_id) ON DELETE CASCADE,
+    at         timestamptz,
+    far_at     timestamptz,
+    planned_at timestamptz
+);
+CALL isolate('pulse_wakeups');
 
 -- One Pulse a record and level: made of nothing above the level. version counts its texts, from 1. read_at: the moment
 -- at which everything it was made of was read; checked_at: the last one at which that was found to be the same.

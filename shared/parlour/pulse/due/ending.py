@@ -11,8 +11,7 @@ from parlour.infra import log, work_due
 from parlour.infra.postgres import Transaction
 from parlour.knowledge.records import stale
 from parlour.knowledge.records.stale import Unreflected
-from parlour.pulse.due import rules, store
-from parlour.pulse.pulse import Waiting
+from parlour.pulse.due import budget, rules, store
 
 KIND: work_due.Kind = "pulse"
 
@@ -66,7 +65,7 @@ def failed(
     level's text, and those below it were written. How many in a row that were; give them to `tell_given_up` once it is
     committed."""
     failures = store.note_failed(tx, record_id, problem, level, now)
-    work_due.let_go(tx, KIND, record_id, held_until, now + rules.back_off(failures))
+    work_due.let_go(tx, KIND, record_id, held_until, now + rules.back_off(failures, problem))
     return failures
 
 
@@ -79,10 +78,10 @@ def tell_given_up(tenant_id: UUID, record_id: UUID, problem: str, failures: int)
     return True
 
 
-def waiting(tx: Transaction, record_id: UUID, what: Waiting, held_until: datetime, again: datetime) -> None:
-    """There was no room for it: it is looked at again then."""
-    store.note_waiting(tx, [record_id], what)
-    work_due.let_go(tx, KIND, record_id, held_until, again)
+def waiting(tx: Transaction, record_id: UUID, held_until: datetime, pulse_cap: Decimal, now: datetime) -> None:
+    """There was no room in a budget for it: it is looked at again when there may be."""
+    store.note_waiting(tx, [record_id], "budget")
+    work_due.let_go(tx, KIND, record_id, held_until, budget.room_again(tx, pulse_cap, now))
 
 
 def gone(tx: Transaction, record_id: UUID, held_until: datetime, now: datetime) -> None:

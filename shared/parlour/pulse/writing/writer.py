@@ -20,7 +20,7 @@ from parlour.knowledge.records.kinds import CLOSED_TALK, TALK
 from parlour.knowledge.records.stale import Unreflected
 from parlour.models.request import Model
 from parlour.principal import Principal, system
-from parlour.pulse.due import budget, ending, rules
+from parlour.pulse.due import ending
 from parlour.pulse.fingerprint import results
 from parlour.pulse.material import gather
 from parlour.pulse.material.gather import Gathered, Subject
@@ -42,6 +42,7 @@ def run(services: Services, order: Order, seconds_left: SecondsLeft) -> None:
     """
     if order.question_id is not None:
         answering.answer(services, order, order.question_id, seconds_left)
+        services.ended(order.tenant_id)
         return
     now = services.clock()
     work = _Work(services, system(order.tenant_id), order.entity_id, now + timedelta(seconds=seconds_left()))
@@ -49,6 +50,7 @@ def run(services: Services, order: Order, seconds_left: SecondsLeft) -> None:
         work.principal, lambda tx: ending.begin(tx, work.record_id, work.until, now)
     ):  # fmt: skip
         log.info("pulse_not_asked", tenant_id=order.tenant_id, entity_id=order.entity_id)
+        services.ended(order.tenant_id)  # who is at it may be dead
         return
     try:
         work.write(seconds_left)
@@ -215,8 +217,7 @@ class _Work:
             if self._is_ours(tx):
                 self._texts(tx, found, result, ledgers)
                 store.note_day(tx, self.record_id, Day(_day(now), cost_usd=result.cost_usd))
-                again = rules.room_again(budget.today(tx, services.pulse_cap, now), now)
-                ending.waiting(tx, self.record_id, "budget", self.until, again)
+                ending.waiting(tx, self.record_id, self.until, services.pulse_cap, now)
 
         services.database.run(self.principal, wait)
 
