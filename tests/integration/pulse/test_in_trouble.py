@@ -91,7 +91,7 @@ def test_nobody_is_given_up_for_an_outage(site: Site) -> None:
         site.author.script = [DOWN, DOWN]
         site.sweep(24 * 3600)
         site.write()
-    assert site.due_at() - site.now == timedelta(hours=1)
+    assert round((site.due_at() - site.now) / timedelta(minutes=1)) == 60
     assert (site.state("dead_at"), site.state("failures")) == (None, GIVEN_UP + 2)
     site.author.script = ["no JSON"]
     site.sweep(3600)
@@ -128,6 +128,7 @@ def test_without_a_model_of_the_agents_it_waits_for_one(site: Site) -> None:
 
 def test_what_has_no_room_in_the_budget_waits_for_the_next_day_and_says_so(site: Site) -> None:
     site.sweep()
+    site.desk.rows(f"DELETE FROM pulse_states WHERE entity_id <> '{site.id}' RETURNING 1")  # nobody else is under way
     site.pulse_cap = Decimal("0.0001")
     site.write()
     assert site.author.requests == []
@@ -146,8 +147,8 @@ def test_what_others_that_are_being_written_may_leave_is_looked_at_soon(site: Si
     site.create("site/pier", "Pier", place="the south quay")
     site.embed()
     site.sweep()
-    orders = [Order.from_json(body) for body, _ in site.orders.sent]
-    site.orders.sent.clear()
+    ours = {str(one) for (one,) in site.desk.rows("SELECT id FROM entities WHERE key IN ('harbour', 'pier')")}
+    orders = [Order.from_json(body) for body, _ in site.orders.sent if body["entity_id"] in ours]
     site.pulse_cap = Decimal("0.0009")
 
     def meanwhile() -> None:
@@ -160,7 +161,7 @@ def test_what_others_that_are_being_written_may_leave_is_looked_at_soon(site: Si
     waits = site.desk.rows(
         "SELECT w.due_at FROM pulse_states s JOIN work_due w ON w.id = s.entity_id WHERE s.waiting_for = 'budget'"
     )
-    assert waits == [(site.now + timedelta(minutes=5),)]
+    assert [round((due_at - site.now) / timedelta(minutes=1)) for (due_at,) in waits] == [5]
 
 
 def test_a_larger_budget_frees_what_waits_for_one(site: Site) -> None:
@@ -169,7 +170,7 @@ def test_a_larger_budget_frees_what_waits_for_one(site: Site) -> None:
     assert site.state("waiting_for") == "budget"
     with site.desk.database.transaction(site.admin) as tx:
         budget.set_cap(site.admin, tx, Decimal(10), site.now)
-    assert site.due_at() == site.now
+    assert site.due_at() <= site.now
     site.sweep(1)
     site.write()
     assert site.pulse() is not None
@@ -182,7 +183,8 @@ def test_no_more_is_sent_than_the_writers_get_through(site: Site, monkeypatch: p
     assert (site.sweep().sent, site.sweep(60).sent) == (2, 0)
     site.orders.sent.clear()
     site.desk.rows(
-        "UPDATE pulse_states SET expected_usd = NULL WHERE entity_id = ANY(SELECT entity_id FROM pulse_states LIMIT 1) RETURNING 1"
+        "UPDATE pulse_states SET expected_usd = NULL"
+        " WHERE entity_id = (SELECT min(entity_id::text)::uuid FROM pulse_states WHERE expected_usd > 0) RETURNING 1"
     )
     assert site.sweep(60).sent == 1
 

@@ -23,7 +23,7 @@ _TICK = timedelta(milliseconds=1)
 
 @dataclass
 class Sleeping:
-    """A site whose database is to sleep: wake-ups come by a queue, and every writing ends with a look at what is next."""
+    """A site whose database is to sleep: wake-ups come by a queue, and whoever wrote looks at what is next."""
 
     site: Site
     waiting: list[tuple[datetime, JsonObject]] = field(default_factory=list)
@@ -40,6 +40,9 @@ class Sleeping:
         self.site.desk.clock.now += _TICK
         return wake_later(self.site.desk.database, self, self.site.desk.tenant_id, self.site.now)
 
+    def ended(self, _: UUID) -> None:
+        self.nudge()
+
     def run_until(self, until: datetime) -> None:
         """Everything that comes until then is done in its time."""
         site = self.site
@@ -54,7 +57,7 @@ class Sleeping:
         site.desk.clock.now = max(site.now, until)
 
     def write(self) -> None:
-        services = replace(self.site.services(), ended=lambda _: self.nudge())
+        services = replace(self.site.services(), ended=self.ended)
         sent = [Order.from_json(body) for body, _ in self.site.orders.sent]
         self.site.orders.sent.clear()
         for order in sent:
@@ -82,15 +85,14 @@ def test_steady_work_has_as_many_wake_ups_as_windows(sleeping: Sleeping) -> None
 
 
 def test_what_waits_long_is_delayed_again_until_it_is_due_and_the_database_sleeps(sleeping: Sleeping) -> None:
-    site = sleeping.site
+    site, start = sleeping.site, sleeping.site.now
     site.change("site/harbour", place="the west quay")
-    for _ in range(7):  # more than a quarter of an hour of tries
-        site.author.script = ["no JSON"]
-        site.sweep(24 * 3600)
-        sleeping.write()
+    sleeping.nudge()
+    site.author.script = ["no JSON"] * 7
+    sleeping.run_until(start + timedelta(minutes=66))
     due_at = site.due_at()
+    assert (site.state("failures"), len(sleeping.waiting)) == (7, 1)
     assert due_at - site.now > timedelta(minutes=60)
-    assert len(sleeping.waiting) == 1
     looks: list[str] = []
     real = site.desk.database.run
     site.desk.database.run = lambda *given: looks.append("") or real(*given)  # type: ignore[method-assign, func-returns-value]
@@ -110,7 +112,7 @@ def test_what_waits_for_tomorrow_has_one_message_however_much_changes(sleeping: 
     )
     tomorrow = (site.now + timedelta(days=1)).isoformat()
     site.desk.rows(
-        f"UPDATE work_due SET due_at = '{tomorrow}' FROM entities e WHERE e.id = work_due.id AND e.key = 'pier' RETURNING 1"
+        f"UPDATE work_due w SET due_at = '{tomorrow}' FROM entities e WHERE e.id = w.id AND e.key = 'pier' RETURNING 1"
     )
     start = site.now
     for minute in range(60):
@@ -120,6 +122,11 @@ def test_what_waits_for_tomorrow_has_one_message_however_much_changes(sleeping: 
     sleeping.run_until(start + timedelta(minutes=62))
     assert len(sleeping.waiting) <= 2
     assert "place 59" in site.pulse()
+
+
+def due_in(site: Site, minutes: int) -> None:
+    at = site.now + timedelta(minutes=minutes)
+    site.desk.rows(f"UPDATE work_due SET due_at = '{at}' WHERE id = '{site.id}' RETURNING 1")
 
 
 def test_a_wake_up_that_was_overtaken_does_nothing(sleeping: Sleeping) -> None:
