@@ -68,6 +68,9 @@ _BEGIN_AS = (
 """All in one round trip. The simple protocol takes no parameters; what is put in is a UUID or nothing, and a number.
 RDS Proxy pins a connection on SET, but not on SET LOCAL."""
 
+_PLANS_ONCE, _PLANS = b"SET LOCAL plan_cache_mode = force_generic_plan", b"SET LOCAL plan_cache_mode = auto"
+"""Before a statement that is planned once for all parameters, and before the next that is not."""
+
 _UNPREPARED = (
     psycopg.errors.FeatureNotSupported,  # "cached plan must not change result type"
     psycopg.errors.InvalidSqlStatementName,
@@ -120,6 +123,7 @@ class Transaction:
     def __init__(self, connection: psycopg.Connection[Any], statements: Statements) -> None:
         self._connection = connection
         self._statements = statements
+        self._plans_once = False
 
     def first[R](self, query: Query, record: type[R], /, **parameters: object) -> R | None:
         """The first row as `record`, or None."""
@@ -156,6 +160,9 @@ class Transaction:
             cursor.executemany(query.sql.encode(), [_adapt(row) for row in rows])
 
     def _prepare(self, query: Query, parameters: Mapping[str, object]) -> tuple[bytes, dict[str, object]]:
+        if query.once is not self._plans_once:
+            self._connection.execute(_PLANS_ONCE if query.once else _PLANS, prepare=False)
+            self._plans_once = query.once
         self._statements.note(query.name, parameters)
         return query.sql.encode(), _adapt(parameters)
 

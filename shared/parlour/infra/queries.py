@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-_ANEW = "-- plan: anew"
+_ANEW, _ONCE = "-- plan: anew", "-- plan: once"
 _PARAMETER = re.compile(r"%\((\w+)\)s")
 
 
@@ -25,6 +25,7 @@ class Query:
     description: str
     sql: str
     anew: bool = False
+    once: bool = False
 
     @property
     def parameters(self) -> frozenset[str]:
@@ -66,9 +67,9 @@ def parse(text: str, room: str) -> dict[str, Query]:
         name, _, rest = chunk.partition("\n")
         name = name.strip()
         lines = rest.splitlines()
-        described = [line[2:].strip() for line in lines if line.startswith("--") and line != _ANEW]
+        described = [line[2:].strip() for line in lines if line.startswith("--") and line not in {_ANEW, _ONCE}]
         sql = "\n".join(line for line in lines if not line.startswith("--")).strip().rstrip(";")
         if not described or not sql or name in found:
             raise ValueError(f"{room}/queries.sql: {name!r} needs a description, a statement and a name of its own")
-        found[name] = Query(f"{room}.{name}", " ".join(described), sql, _ANEW in lines)
+        found[name] = Query(f"{room}.{name}", " ".join(described), sql, _ANEW in lines, _ONCE in lines)
     return found
