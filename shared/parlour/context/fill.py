@@ -162,11 +162,8 @@ def _briefing_due(
     required: dict[Layer, int], about: Sequence[Item], changes: Sequence[Item],
 ) -> tuple[tuple[Cause, ...], Purse]:  # fmt: skip
     """Why the briefing is rendered anew, nothing when the pinned one stays; and the purse once it is paid for."""
-    now = Now(
-        moment.at, materials.about, moment.versions, moment.clearance, standing.asked, bool(plan.cut),
-        moment.reclassified, moment.forgotten, sum(meter.count(one.text) for one in changes),
-    )  # fmt: skip
-    causes = pins.causes(standing.pinned, now) or (("budget",) if plan.tight or plan.lost else ())
+    known = due(meter, materials, standing, moment, changes, was_cut=bool(plan.cut))
+    causes = known or (("budget",) if plan.tight or plan.lost else ())
     needed = briefing.needed(meter, materials.about, about)
     pinned = standing.pinned.segment.tokens if standing.pinned else needed
     if not causes:
@@ -180,6 +177,17 @@ def _briefing_due(
                 return (), _kept(purse, plan, required)
     purse = after_required(profile, {**required, Layer.BRIEFING: needed})
     return causes or ("budget",), _kept(purse, plan, required)
+
+
+def due(
+    meter: Meter, materials: Materials, standing: Standing, moment: Moment, changes: Sequence[Item], *, was_cut: bool
+) -> tuple[Cause, ...]:  # fmt: skip
+    """Why the briefing is rendered anew, as far as that is known before the budget is spent."""
+    now = Now(
+        moment.at, materials.about, moment.versions, moment.clearance, standing.asked, was_cut, moment.reclassified,
+        moment.forgotten, sum(meter.count(one.text) for one in changes),
+    )  # fmt: skip
+    return pins.causes(standing.pinned, now)
 
 
 def _kept(purse: Purse, plan: Plan, required: dict[Layer, int]) -> Purse:

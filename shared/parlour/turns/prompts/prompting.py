@@ -8,12 +8,13 @@ from parlour.context import factors, history, stubs
 from parlour.context.assemble import Assembled, Begun, begin
 from parlour.context.budget import Profile
 from parlour.context.calls import Round
-from parlour.context.forms import Basis, Made, from_json, hashes, shelved, to_json, unshelved
+from parlour.context.forms import Basis, Made, from_json, hashes, shelved, unshelved
 from parlour.context.history import PastTurn
 from parlour.context.ledger import Entry, Forgotten
 from parlour.context.materials import Materials, Moment
 from parlour.context.pins import Pinned
 from parlour.context.segment import Item, Layer, Lot
+from parlour.context.shelving import to_json
 from parlour.context.standing import Standing
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
@@ -33,6 +34,7 @@ class Prompting:
 
     standing  the session's as the turn began.
     begun     None where it was not decided yet; it is with the first prompt.
+    further   reads what else a briefing may tell of that is rendered anew; None where that is known already.
     writes    tools that change something: history keeps what they changed.
     rounds    the turn's calls so far, and `steps` its prompts.
     recorded  the first was sent, and what they have in common is kept with its record.
@@ -43,6 +45,7 @@ class Prompting:
     moment: Moment
     standing: Standing
     begun: Begun | None = None
+    further: Callable[[], Sequence[Item]] | None = None
     writes: frozenset[str] = frozenset()
     rounds: tuple[Round, ...] = ()
     steps: int = 0
@@ -58,11 +61,20 @@ class Prompting:
     def next(self, step: int, rounds: Sequence[Round], model: str) -> Assembled:
         """The prompt of `step` for `model` (provider/model). PromptOverflow when it cannot be made to fit."""
         self.moment = replace(self.moment, model=model)
-        begun = self.begun or begin(self.materials, self.standing, self.profile, self.moment)
-        begun = replace(begun, moment=self.moment)
+        begun = replace(self.begun or self._begin(), moment=self.moment)
         self.begun = begun
         self.heard(rounds)
         return begun.step(step, self.rounds)
+
+    def _begin(self) -> Begun:
+        """Decide what the prompts have in common. Once more, with what stands further around, where that has the
+        briefing rendered anew."""
+        begun = begin(self.materials, self.standing, self.profile, self.moment)
+        if begun.causes and self.further:
+            self.materials = replace(self.materials, briefing=[*self.materials.briefing, *self.further()])
+            self.further = None
+            begun = begin(self.materials, self.standing, self.profile, self.moment)
+        return begun
 
     def recalled(self, found: Sequence[Item]) -> None:
         """Put what is recalled beside what changed: what the prompts have in common is decided anew."""
