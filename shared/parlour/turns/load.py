@@ -26,7 +26,7 @@ from parlour.tenancy.bindings import Persona
 from parlour.tools import calls
 from parlour.tools.calls import OpenCall
 from parlour.tools.definition import Tool
-from parlour.tools.registry import load_tools
+from parlour.tools.registry import tools_of
 from parlour.turns import attached, briefed, polite, store
 from parlour.turns.journal import Call, Journal, Step
 from parlour.turns.prompts import resuming
@@ -76,7 +76,7 @@ def load(
     if persona is None:
         raise NotFound("the session's binding is gone")
     principal = people.acting(persona)
-    tools = load_tools(tx, persona.agent.tools)
+    tools = _tools(persona)
     about = _about(tx, principal, lease, persona, links, now)
     read = _Reading(tx, principal, lease, turn, inputs, persona, tools, about, _model(persona, providers), later)
     journal = Journal((), (), persona.agent.max_tool_iterations) if turn.is_new else read.journal()
@@ -202,6 +202,12 @@ class _Reading:
     def _versions(self) -> JsonObject:
         """What names the cause when a prompt changes: the persona's parts, and the tools that it may call."""
         return {**self.persona.versions, "tool_names": [tool.name for tool in self.tools]}
+
+
+def _tools(persona: Persona) -> list[Tool]:
+    hosts = persona.tenant.settings.get("tool_hosts")
+    known = [str(one) for one in hosts] if isinstance(hosts, list) else []
+    return tools_of(persona.tools, persona.agent.tools, known, persona.tenant.slug)
 
 
 def _model(persona: Persona, providers: Collection[str]) -> str:
