@@ -68,6 +68,8 @@ _BEGIN_AS = (
 """All in one round trip. The simple protocol takes no parameters; what is put in is a UUID or nothing, and a number.
 RDS Proxy pins a connection on SET, but not on SET LOCAL."""
 
+_LAZILY = "; SET LOCAL synchronous_commit = off"
+
 _PLANS_ONCE, _PLANS = b"SET LOCAL plan_cache_mode = force_generic_plan", b"SET LOCAL plan_cache_mode = auto"
 """Before a statement that is planned once for all parameters, and before the next that is not."""
 
@@ -180,30 +182,36 @@ class Database:
         self._seconds_left: SecondsLeft | None = None
         self._last_used = 0.0
         self._is_busy = False
+        self._lazily = False
         self.statements = Statements()
 
     def limit(self, seconds_left: SecondsLeft | None) -> None:
         """From now on neither opening a connection nor a statement outlives the invocation."""
         self._seconds_left = seconds_left
 
-    def run[R](self, principal: Principal | UUID | None, work: Callable[[Transaction], R], /) -> R:
+    def run[R](
+        self, principal: Principal | UUID | None, work: Callable[[Transaction], R], /, *, lazily: bool = False
+    ) -> R:
         """What `work` returns, once it is committed; it may be called twice.
 
         When the connection dies in the middle, the work is done again on a new one, once. Nobody can tell whether
         the first commit arrived, so work must be such that doing it twice is the same as doing it once.
         Raises DatabaseUnavailable when that failed too, and StatementTooSlow at once.
+
+        `lazily`: the commit does not wait for the disk. A server that dies may forget it, but nothing that was
+        committed after it, otherwise, was kept then: for what means nothing without that.
         """
         try:
-            with self.transaction(principal) as tx:
+            with self.transaction(principal, lazily=lazily) as tx:
                 return work(tx)
         except StatementTooSlow:
             raise
         except DatabaseUnavailable:
-            with self.transaction(principal) as tx:
+            with self.transaction(principal, lazily=lazily) as tx:
                 return work(tx)
 
     @contextmanager
-    def transaction(self, principal: Principal | UUID | None) -> Iterator[Transaction]:
+    def transaction(self, principal: Principal | UUID | None, *, lazily: bool = False) -> Iterator[Transaction]:
         """One transaction as the principal's tenant; None sees only the tables without tenant content.
 
         Raises DatabaseUnavailable when the database cannot be reached or goes away; what was not
@@ -213,6 +221,7 @@ class Database:
         if self._is_busy:
             raise RuntimeError("a transaction is open on this database: pass its `tx` on instead of opening another")
         tenant = principal.tenant_id if isinstance(principal, Principal) else principal
+        self._lazily = lazily
         connection = self._begin(tenant)
         self._is_busy = True
         try:
@@ -266,6 +275,7 @@ class Database:
         allowed = int(max(_LEAST_STATEMENT_MS, min(_LONGEST_STATEMENT_MS, self._left() * 1000)))
         self._connection.patience = lambda: min(_FIRST_ANSWER_SECONDS, self._patience())
         begin = _BEGIN_AS.format("" if tenant is None else UUID(str(tenant)), allowed)
+        begin += _LAZILY if self._lazily else ""
         self._connection.execute(begin.encode(), prepare=False)  # several statements in one cannot be prepared
         self._connection.patience = self._patience
         return self._connection

@@ -38,7 +38,8 @@ def add_recalled(running: Running, loaded: Loaded) -> None:
             numbers = number_rows(tx, running.lease.id, rows, running.lease.token)
             return items([(numbers[row.row_id], row) for row in rows])
 
-        found = running.services.database.run(loaded.principal, look)
+        # The numbers mean nothing without the prompt that tells of them, which is committed after them.
+        found = running.services.database.run(loaded.principal, look, lazily=True)
     prompting.recalled(found)
 
 
