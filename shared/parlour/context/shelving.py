@@ -60,6 +60,9 @@ def _put_for_words(schema: Any) -> Any:
         return [_put_for_words(one) for one in schema]
     if not isinstance(schema, dict):
         return schema
+    if schema.get("type") == "enum":
+        kept = {name: schema[name] for name in ("ref",) if name in schema}
+        return {"type": schema["sub_type"], **kept}  # its members are texts or numbers themselves
     if schema.get("type") == "json-or-python" and schema["json_schema"]["type"] == "list":
         return _through(list, _put_for_words(schema["json_schema"]))
     found = {name: one if name == "cls" else _put_for_words(one) for name, one in schema.items() if name != "metadata"}

@@ -5,7 +5,9 @@
     SELECT ...;
 
 A line `-- plan: anew` among these has the statement planned for its very parameters whenever it runs, and never
-prepared (docs/decisions/0034). Parameters are psycopg's: `%(name)s`, a literal percent sign is `%%`.
+prepared (docs/decisions/0034); `-- plan: once` has it planned once for all parameters, also where PostgreSQL would take
+the plan for dearer than it is. Comments and indentation are not sent: psycopg remembers how a statement is written only
+up to 4,096 characters. Parameters are psycopg's: `%(name)s`, a literal percent sign is `%%`.
 """
 
 import re
@@ -19,7 +21,8 @@ _PARAMETER = re.compile(r"%\((\w+)\)s")
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One statement with its name (`room.name`) and description, and whether it is to be planned anew each time."""
+    """One statement with its name (`room.name`) and description, and whether it is to be planned anew each time, or
+    once for all parameters."""
 
     name: str
     description: str
@@ -68,7 +71,7 @@ def parse(text: str, room: str) -> dict[str, Query]:
         name = name.strip()
         lines = rest.splitlines()
         described = [line[2:].strip() for line in lines if line.startswith("--") and line not in {_ANEW, _ONCE}]
-        sql = "\n".join(line for line in lines if not line.startswith("--")).strip().rstrip(";")
+        sql = "\n".join(line for line in map(str.strip, lines) if not line.startswith("--")).strip().rstrip(";")
         if not described or not sql or name in found:
             raise ValueError(f"{room}/queries.sql: {name!r} needs a description, a statement and a name of its own")
         found[name] = Query(f"{room}.{name}", " ".join(described), sql, _ANEW in lines, _ONCE in lines)
