@@ -156,7 +156,8 @@ WITH question AS MATERIALIZED (
     SELECT to_tsvector('english', %(query)s) AS said, %(vector)s::vector AS vector
 ), lexemes AS MATERIALIZED (
     -- Each lexeme quoted for tsquery. Of a very long question the longest words: they are the rarest.
-    SELECT lexeme, ('''' || replace(replace(lexeme, '\', '\\'), '''', '''''') || '''')::tsquery AS query
+    SELECT row_number() OVER () AS place,
+           ('''' || replace(replace(lexeme, '\', '\\'), '''', '''''') || '''')::tsquery AS query
       FROM question, unnest(said)
      ORDER BY length(lexeme) DESC, lexeme
      LIMIT %(longest)s
@@ -194,13 +195,12 @@ WITH question AS MATERIALIZED (
       JOIN context_rows r ON r.id = n.id
       LEFT JOIN embeddings v ON v.row_id = r.id AND v.model = %(space)s
 ), shared AS MATERIALIZED (
-    SELECT c.id, l.lexeme FROM compared c JOIN lexemes l ON c.lexemes @@ l.query
-), telling AS MATERIALIZED (
-    SELECT lexeme, ln(1 + ((SELECT count(*) FROM compared) - count(*) + 0.5) / (count(*) + 0.5)) AS weight
+    SELECT c.id, l.place FROM compared c JOIN lexemes l ON c.lexemes @@ l.query
+), telling AS (
+    SELECT id, count(*) OVER (PARTITION BY place)::float8 AS among, (SELECT count(*) FROM compared)::float8 AS rows
       FROM shared
-     GROUP BY lexeme
 ), worded AS (
-    SELECT s.id, sum(t.weight) AS words FROM shared s JOIN telling t USING (lexeme) GROUP BY s.id
+    SELECT id, sum(ln(1 + (rows - among + 0.5) / (among + 0.5))) AS words FROM telling GROUP BY id
 ), scored AS (
     SELECT c.id, c.message_id, c.elsewhere,
            CASE WHEN q.vector IS NULL THEN 0

@@ -111,7 +111,10 @@ class Prompting:
             step, month_of(self.moment.at), self.moment.at, self.moment.model, assembled.prompt.hash, basis, made
         )  # fmt: skip
         anew = assembled.ledger.cause is not None
-        kept, texts, look_at = split(assembled.standing), {**words, **more}, over_at(row.month)
+        standing = assembled.standing if anew else replace(assembled.standing, pinned=None)
+        kept, look_at = split(standing), over_at(row.month)
+        known = self._known(assembled)
+        texts = {key: text for key, text in (words | more).items() if text not in known}
         refused = self._refused() if basis is not None and self.materials.attachments else None
 
         def keep(tx: Transaction) -> None:
@@ -120,6 +123,17 @@ class Prompting:
                 store.note_refused(tx, asking.turn_id, refused)
 
         return keep
+
+    def _known(self, assembled: Assembled) -> set[str]:
+        """Texts that were kept with the session's last prompt: those of blocks that stood in it. Each month keeps its
+        own."""
+        before = self.standing
+        if before.asked is None or month_of(before.asked) != month_of(self.moment.at):
+            return set()
+        hashes_before = {one.hash for one in before.prints}
+        blocks = [one for each in assembled.ledger.segments if each.placement != "last" for one in each.blocks]
+        prints = zip(blocks, assembled.standing.prints, strict=True)
+        return {piece for block, one in prints if one.hash in hashes_before for piece in block.pieces}
 
     def _refused(self) -> list[UUID]:
         """What came with the turn's messages and had no room in its prompts: later ones do without it, too."""
