@@ -32,14 +32,14 @@ def add_recalled(running: Running, loaded: Loaded) -> None:
         vector = _vector(running, query)
 
         def look(tx: Transaction) -> list[Item]:
+            tx.commit_lazily()  # numbers mean nothing without the prompt that tells of them and is committed after them
             rows = recall(
                 loaded.principal, tx, running.lease.id, query=query, vector=vector, since=since, others=others
             )
             numbers = number_rows(tx, running.lease.id, rows, running.lease.token)
             return items([(numbers[row.row_id], row) for row in rows])
 
-        # The numbers mean nothing without the prompt that tells of them, which is committed after them.
-        found = running.services.database.run(loaded.principal, look, lazily=True)
+        found = running.services.database.run(loaded.principal, look)
     prompting.recalled(found)
 
 

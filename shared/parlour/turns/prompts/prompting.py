@@ -34,10 +34,10 @@ class Prompting:
 
     standing  the session's as the turn began.
     begun     None where it was not decided yet; it is with the first prompt.
-    further   reads what else a briefing may tell of that is rendered anew; None where that is known already.
     writes    tools that change something: history keeps what they changed.
     rounds    the turn's calls so far, and `steps` its prompts.
     recorded  the first was sent, and what they have in common is kept with its record.
+    further   reads what else a briefing may tell of that is rendered anew; None where that is known already.
     """
 
     materials: Materials
@@ -45,11 +45,11 @@ class Prompting:
     moment: Moment
     standing: Standing
     begun: Begun | None = None
-    further: Callable[[], Sequence[Item]] | None = None
     writes: frozenset[str] = frozenset()
     rounds: tuple[Round, ...] = ()
     steps: int = 0
     recorded: bool = False
+    further: Callable[[], Sequence[Item]] | None = None
 
     @property
     def wrote(self) -> bool:
