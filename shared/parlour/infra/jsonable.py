@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
+from functools import lru_cache
 from json.encoder import encode_basestring
 
 type Json = bool | int | float | str | list["Json"] | dict[str, "Json"] | None
@@ -21,6 +21,7 @@ def digest(value: object) -> str:
     return hashlib.sha256(canonical(value).encode()).hexdigest()
 
 
-def digest_of(texts: Sequence[str]) -> str:
-    """The digest of a list of texts."""
+@lru_cache(maxsize=4_096)
+def digest_of(texts: tuple[str, ...]) -> str:
+    """The digest of a list of texts; most are asked for again and again."""
     return hashlib.sha256(f"[{','.join(map(encode_basestring, texts))}]".encode()).hexdigest()

@@ -120,6 +120,14 @@ class Transaction:
         with self._connection.cursor(row_factory=class_row(record)) as cursor:
             return cursor.execute(*self._prepare(query, parameters), prepare=_prepared(query)).fetchall()
 
+    @contextmanager
+    def ahead[R](self, query: Query, record: type[R], /, **parameters: object) -> Iterator[Callable[[], list[R]]]:
+        """Send a statement, and give what waits for its rows: there is something to do until they are there."""
+        statement, given = self._prepare(query, parameters)
+        with self._connection.pipeline(), self._connection.cursor(row_factory=class_row(record)) as cursor:
+            cursor.execute(statement, given, prepare=_prepared(query))
+            yield cursor.fetchall
+
     def value(self, query: Query, /, **parameters: object) -> Any:
         """The first column of the first row, or None."""
         row = self._connection.execute(*self._prepare(query, parameters), prepare=_prepared(query)).fetchone()

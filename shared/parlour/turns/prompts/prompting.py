@@ -1,5 +1,6 @@
 """The prompts of one turn as they are made, and what is kept of each: its record, and what the next stands on."""
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
@@ -76,11 +77,17 @@ class Prompting:
             begun = begin(self.materials, self.standing, self.profile, self.moment)
         return begun
 
-    def recalled(self, found: Sequence[Item]) -> None:
-        """Put what is recalled beside what changed: what the prompts have in common is decided anew."""
-        if found:
-            self.materials = replace(self.materials, tail=(*self.materials.tail, *found))
-            self.begun = None
+    def recalling(self, found: Callable[[], Sequence[Item]]) -> Callable[[], None]:
+        """Decide what the prompts have in common while what is recalled is `found`, and put that beside what changed.
+        Nothing of it holds until what is returned is called. PromptOverflow as with the first prompt."""
+        known = functools.cache(found)
+        begun = begin(self.materials, self.standing, self.profile, self.moment, known)
+        materials = replace(self.materials, tail=(*self.materials.tail, *known()))
+
+        def hold() -> None:
+            self.materials, self.begun = materials, None if begun.causes and self.further else begun
+
+        return hold
 
     def heard(self, rounds: Sequence[Round]) -> None:
         """The turn's calls so far. What was told of before is told again with its keys in the order they had then: a
