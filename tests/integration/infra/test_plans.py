@@ -10,7 +10,9 @@ from parlour.infra.queries import Query
 
 PLANS = Query(
     "test.plans", "How often a statement was planned for all parameters, and how often for its own.",
-    "SELECT generic_plans AS once, custom_plans AS anew FROM pg_prepared_statements WHERE statement ~ '^SELECT id FROM'",
+    """
+SELECT generic_plans AS once, custom_plans AS anew FROM pg_prepared_statements WHERE statement LIKE 'SELECT id FROM %%'
+""",
 )  # fmt: skip
 MODE = Query("test.mode", "How statements are planned now.", "SELECT current_setting('plan_cache_mode')")
 ANEW = Query("test.anew", "The same, planned anew.", "SELECT current_setting('plan_cache_mode')", anew=True)
