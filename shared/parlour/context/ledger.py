@@ -70,7 +70,7 @@ class Ledger:
         return {text_hash(text): text for text in [*pieces, *out]}
 
 
-@lru_cache(maxsize=8_192)
+@lru_cache(maxsize=2_048)
 def text_hash(text: str) -> str:
     """What a text is kept under: the hex SHA-256 of its canonical JSON."""
     return hashlib.sha256(encode_basestring(text).encode()).hexdigest()

@@ -21,7 +21,7 @@ def digest(value: object) -> str:
     return hashlib.sha256(canonical(value).encode()).hexdigest()
 
 
-@lru_cache(maxsize=4_096)
+@lru_cache(maxsize=1_024)
 def digest_of(texts: tuple[str, ...]) -> str:
     """The digest of a list of texts; most are asked for again and again."""
     return hashlib.sha256(f"[{','.join(map(encode_basestring, texts))}]".encode()).hexdigest()

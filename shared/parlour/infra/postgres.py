@@ -11,7 +11,7 @@ Statements that come again are prepared, and stay so as long as the connection l
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -122,11 +122,18 @@ class Transaction:
 
     @contextmanager
     def ahead[R](self, query: Query, record: type[R], /, **parameters: object) -> Iterator[Callable[[], list[R]]]:
-        """Send a statement, and give what waits for its rows: there is something to do until they are there."""
+        """Send a statement, and give what waits for its rows: there is something to do until they are there. No other
+        statement before that."""
         statement, given = self._prepare(query, parameters)
-        with self._connection.pipeline(), self._connection.cursor(row_factory=class_row(record)) as cursor:
+        with self._connection.cursor(row_factory=class_row(record)) as cursor, ExitStack() as sending:
+            sending.enter_context(self._connection.pipeline())
             cursor.execute(statement, given, prepare=_prepared(query))
-            yield cursor.fetchall
+
+            def rows() -> list[R]:
+                sending.close()
+                return cursor.fetchall()
+
+            yield rows
 
     def value(self, query: Query, /, **parameters: object) -> Any:
         """The first column of the first row, or None."""

@@ -1,5 +1,6 @@
 """How a statement is planned, what is set for one transaction, and a statement that is sent ahead."""
 
+import time
 from dataclasses import dataclass
 
 import psycopg
@@ -17,7 +18,7 @@ SELECT generic_plans AS once, custom_plans AS anew FROM pg_prepared_statements W
 MODE = Query("test.mode", "How statements are planned now.", "SELECT current_setting('plan_cache_mode')")
 ANEW = Query("test.anew", "The same, planned anew.", "SELECT current_setting('plan_cache_mode')", anew=True)
 COMMIT = Query("test.commit", "Whether commits wait.", "SELECT current_setting('synchronous_commit')")
-SLOW = Query("test.slow", "Numbers, a little later.", "SELECT number FROM generate_series(1, 3) number, pg_sleep(0.05)")
+SLOW = Query("test.slow", "Numbers, a little later.", "SELECT number FROM generate_series(1, 3) number, pg_sleep(0.15)")
 WRONG = Query("test.wrong", "No number.", "SELECT 1 / 0 AS number")
 
 
@@ -69,9 +70,17 @@ def test_a_lazy_commit_is_one_transactions_own(database: Database) -> None:
 def test_a_statement_that_was_sent_ahead_is_waited_for_later(database: Database) -> None:
     with database.transaction(None) as tx:
         with tx.ahead(SLOW, Number) as found:
-            assert tx.value(MODE) == "auto"
             assert found() == [Number(1), Number(2), Number(3)]
+            assert tx.value(MODE) == "auto"
         assert tx.value(COMMIT) == "on"
+
+
+def test_meanwhile_the_database_is_at_it(database: Database) -> None:
+    with database.transaction(None) as tx, tx.ahead(SLOW, Number) as found:
+        time.sleep(0.2)
+        begun = time.monotonic()
+        found()
+        assert time.monotonic() - begun < 0.1
 
 
 def test_nobody_need_wait_for_it(database: Database) -> None:
