@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import psycopg
 import pytest
 
-from parlour.infra.postgres import Database
+from local.database import Cluster
+from parlour.infra.postgres import Database, Transaction
 from parlour.infra.queries import Query
 
 PLANS = Query(
@@ -19,6 +20,7 @@ MODE = Query("test.mode", "How statements are planned now.", "SELECT current_set
 ANEW = Query("test.anew", "The same, planned anew.", "SELECT current_setting('plan_cache_mode')", anew=True)
 COMMIT = Query("test.commit", "Whether commits wait.", "SELECT current_setting('synchronous_commit')")
 SLOW = Query("test.slow", "Numbers, a little later.", "SELECT number FROM generate_series(1, 3) number, pg_sleep(0.15)")
+PID = Query("test.pid", "Which connection.", "SELECT pg_backend_pid()")
 WRONG = Query("test.wrong", "No number.", "SELECT 1 / 0 AS number")
 
 
@@ -90,10 +92,24 @@ def test_nobody_need_wait_for_it(database: Database) -> None:
         assert tx.value(MODE) == "auto"
 
 
+def test_where_the_connection_dies_meanwhile_the_work_is_done_again(database: Database, cluster: Cluster) -> None:
+    asked: list[int] = []
+
+    def work(tx: Transaction) -> list[Number]:
+        asked.append(tx.value(PID))
+        with tx.ahead(SLOW, Number) as found:
+            if len(asked) == 1:
+                with cluster.superuser() as owner:
+                    owner.execute("SELECT pg_terminate_backend(%s)", (asked[0],))
+            return found()
+
+    assert database.run(None, work) == [Number(1), Number(2), Number(3)]
+    assert len(set(asked)) == 2
+
+
 def test_its_error_is_told_to_who_waits_and_the_connection_stays(database: Database) -> None:
-    pid = Query("test.pid", "Which connection.", "SELECT pg_backend_pid()")
-    before = database.run(None, lambda tx: tx.value(pid))
+    before = database.run(None, lambda tx: tx.value(PID))
     with pytest.raises(psycopg.errors.DivisionByZero), database.transaction(None) as tx:  # noqa: SIM117
         with tx.ahead(WRONG, Number) as found:
             found()
-    assert database.run(None, lambda tx: tx.value(pid)) == before
+    assert database.run(None, lambda tx: tx.value(PID)) == before
