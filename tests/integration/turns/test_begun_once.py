@@ -75,3 +75,18 @@ def test_what_stands_further_around_is_read_once_the_history_turns_out_to_be_cut
     assert (decided["begun"], read["around.around"]) == (13, 2)
     ((since,),) = desk.rows("SELECT (standing -> 'lead' ->> 'since')::int FROM session_prompts")
     assert int(str(since)) > 1
+
+
+def test_a_turn_that_is_reminded_of_something_is_begun_with_it(
+    desk: Desk, visitor: Principal, session: UUID, decided: Counter[str]
+) -> None:
+    """Once more where its history turns out to be cut, and where nothing is found it stays at what was decided."""
+    for number in range(12):
+        say(desk, visitor, session, f"Delivery {number} came.")
+    before = decided["begun"]
+    say(desk, visitor, session, "What did I say of deliveries?")
+    assert decided["begun"] == before + 1
+    for number in range(12, 17):
+        before = decided["begun"]
+        say(desk, visitor, session, f"Delivery {number} came.")
+    assert decided["begun"] == before + 2

@@ -39,6 +39,7 @@ class Prompting:
     rounds    the turn's calls so far, and `steps` its prompts.
     recorded  the first was sent, and what they have in common is kept with its record.
     further   reads what else a briefing may tell of that is rendered anew; None where that is known already.
+    due       it turned out to be, so that this is to be read.
     """
 
     materials: Materials
@@ -51,6 +52,7 @@ class Prompting:
     steps: int = 0
     recorded: bool = False
     further: Callable[[], Sequence[Item]] | None = None
+    due: bool = False
 
     @property
     def wrote(self) -> bool:
@@ -70,12 +72,14 @@ class Prompting:
     def _begin(self) -> Begun:
         """Decide what the prompts have in common. Once more, with what stands further around, where that has the
         briefing rendered anew."""
-        begun = begin(self.materials, self.standing, self.profile, self.moment)
-        if begun.causes and self.further:
-            self.materials = replace(self.materials, briefing=[*self.materials.briefing, *self.further()])
-            self.further = None
+        if not self.due:
             begun = begin(self.materials, self.standing, self.profile, self.moment)
-        return begun
+            if not (begun.causes and self.further):
+                return begun
+        if self.further:
+            self.materials = replace(self.materials, briefing=[*self.materials.briefing, *self.further()])
+            self.further, self.due = None, False
+        return begin(self.materials, self.standing, self.profile, self.moment)
 
     def recalling(self, found: Callable[[], Sequence[Item]]) -> Callable[[], None]:
         """Decide what the prompts have in common while what is recalled is `found`, and put that beside what changed.
@@ -85,7 +89,8 @@ class Prompting:
         materials = replace(self.materials, tail=(*self.materials.tail, *known()))
 
         def hold() -> None:
-            self.materials, self.begun = materials, None if begun.causes and self.further else begun
+            self.due = bool(begun.causes and self.further)
+            self.materials, self.begun = materials, None if self.due else begun
 
         return hold
 
