@@ -19,6 +19,7 @@ import logging
 import time
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import count
 
 from bench import report
@@ -26,12 +27,13 @@ from bench.long_talks import Directions, Talk, sentence, talk
 from local import scratch
 from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import JsonObject
+from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Query
 from parlour.knowledge.records.linked import LinkCache
 from parlour.principal import system
 from parlour.turns import store
 from parlour.turns.events import Feed
-from parlour.turns.load import load
+from parlour.turns.load import Loaded, load
 from parlour.turns.prompts.store import Asking
 from parlour.turns.recalling import add_recalled
 from parlour.turns.running import Running, Services
@@ -134,12 +136,14 @@ class _Round:
         running, services = self.running, self.running.services
         embedded, counted = self.embedder.took, self.desk.database.statements.count
         begun = time.perf_counter()
-        loaded = services.database.run(
-            running.feed.principal,
-            lambda tx: load(
-                tx, running.lease, running.turn, running.inputs, services.links, services.models, services.clock()
-            ),
-        )
+        transact, now = partial(services.database.run, running.feed.principal), services.clock()
+
+        def read(tx: Transaction) -> Loaded:
+            return load(
+                tx, running.lease, running.turn, running.inputs, services.links, services.models, now, later=transact
+            )  # fmt: skip
+
+        loaded: Loaded = transact(read)
         if self.recalls:
             add_recalled(running, loaded)
         assembled = loaded.prompting.next(1, (), _MODEL)
