@@ -51,7 +51,7 @@ class World:
         return {name: count for name, count in counted.items() if count}
 
     def settle(self, seconds: float = 90) -> None:
-        """Wait until nothing is on its way any more that somebody may wait for: Pulses are written behind everything."""
+        """Wait until nothing is on its way any more that somebody waits for: Pulses are written behind everything."""
         until = time.monotonic() + seconds
         quiet_since = None
         while quiet_since is None or time.monotonic() - quiet_since < _QUIET_SECONDS:
