@@ -41,14 +41,14 @@ NAMES_THE_TENANT = {
 """Reads of what is due that say whose themselves, since there row-level security lets everybody look."""
 
 
-OF_WHAT_IS_BURIED = {"files.hold_record_of", "turns.abandoned_uploads", "writing.question"}
+OF_WHAT_IS_BURIED = {"files.hold_record_of", "turns.abandoned_uploads", "writing.question", "records.linked_to"}
 """Reads of a row that the same act takes away: when the day is over nothing is left that could leak."""
 
 ASKS_FOR_ONES_OWN = {
     "index.hold_tenant", "packs.lock_tenant", "packs.configuration", "tenancy.tenant", "tenancy.own_routes",
     "tenancy.acts", "tenancy.versions", "models.spend_today", "models.own_cap",
-    "models.spent_by_day", "due.pulse_budget", "due.own_pulse_cap", "reading.standing", "records.join_writers",
-    "files.routing", "index.tenant_space",
+    "models.spent_by_day", "due.pulse_budget", "due.own_pulse_cap", "due.hold_wakeup", "reading.standing",
+    "records.join_writers", "files.routing", "index.tenant_space",
 }  # fmt: skip
 """Reads without a parameter that names a row: a neighbour gets its own, and nobody gets nothing."""
 

@@ -41,18 +41,22 @@ SELECT w.id, w.due_at, e.stale_since AS since, coalesce(s.reads, 0) AS reads, s.
 -- name: next_pulse
 -- When the tenant's next Pulse is due, if that is soon, or waits for something; what a writer was sent that is not at it
 -- yet is left to the queue, and what is merely old some day to the daily sweep.
-SELECT least((SELECT w.due_at
-                FROM work_due w
-               WHERE w.tenant_id = (SELECT current_tenant()) AND w.kind = 'pulse' AND w.due_at < %(soon)s
-                 AND (w.held_until IS NOT NULL
-                      OR NOT EXISTS (SELECT FROM pulse_states s
-                                      WHERE s.entity_id = w.id AND s.expected_usd IS NOT NULL
-                                        AND s.asked_at > %(asked_after)s))
-               ORDER BY w.due_at LIMIT 1),
-             (SELECT min(w.due_at)
-                FROM pulse_states s
-                JOIN work_due w ON (w.tenant_id, w.kind, w.id) = (s.tenant_id, 'pulse', s.entity_id)
-               WHERE s.waiting_for IS NOT NULL));
+SELECT due_at
+  FROM ((SELECT w.due_at
+           FROM work_due w
+          WHERE w.tenant_id = (SELECT current_tenant()) AND w.kind = 'pulse' AND w.due_at < %(soon)s
+            AND (w.held_until IS NOT NULL
+                 OR NOT EXISTS (SELECT FROM pulse_states s
+                                 WHERE s.tenant_id = w.tenant_id AND s.entity_id = w.id AND s.expected_usd IS NOT NULL
+                                   AND s.asked_at > %(asked_after)s))
+          ORDER BY w.due_at LIMIT 1)
+         UNION ALL
+        (SELECT w.due_at
+           FROM pulse_states s
+           JOIN work_due w ON (w.tenant_id, w.kind, w.id) = (s.tenant_id, 'pulse', s.entity_id)
+          WHERE s.waiting_for IS NOT NULL
+          ORDER BY w.due_at LIMIT 1)) next
+ ORDER BY due_at LIMIT 1;
 
 -- name: hold_wakeup
 -- Nobody else plans the tenant's next wake-up before the transaction ends.
@@ -112,7 +116,9 @@ UPDATE work_due w SET due_at = %(now)s
 
 -- name: under_way
 -- How many of the tenant's Pulses were sent to a writer and have not ended.
-SELECT count(*) FROM pulse_states WHERE expected_usd IS NOT NULL AND asked_at > %(asked_after)s;
+SELECT count(*) FROM pulse_states
+ WHERE expected_usd IS NOT NULL AND asked_at > %(asked_after)s
+HAVING count(*) > 0;
 
 -- name: take_pulses
 -- Look at some Pulses again later, each unless somebody else has seen to it since it was read; which those are. Rows are

@@ -70,7 +70,7 @@ def free_waiting(tx: Transaction, now: datetime) -> None:
 
 
 def under_way(tx: Transaction, now: datetime) -> int:
-    return int(tx.value(SQL["under_way"], asked_after=now - GRACE))
+    return int(tx.value(SQL["under_way"], asked_after=now - GRACE) or 0)
 
 
 def budget(tx: Transaction, day: date, pulse_cap: Decimal, default_cap: Decimal | None, now: datetime) -> Budget | None:
