@@ -5,8 +5,8 @@ parameters that made it return or touch rows. Then every query is run again with
 tenant and as nobody. A query that no part of the day reaches fails the test: add it to the day.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -96,10 +96,30 @@ def recording(monkeypatch: pytest.MonkeyPatch) -> Iterator[Recording]:
         for row in rows[:1]:
             kept.note(query, row, 1)
 
+    wrappers = {"all": all_, "first": first, "value": value, "run": run, "run_many": run_many, "ahead": _ahead(kept)}
     with monkeypatch.context() as patch:
-        for name, wrapped in (("all", all_), ("first", first), ("value", value), ("run", run), ("run_many", run_many)):
+        for name, wrapped in wrappers.items():
             patch.setattr(Transaction, name, wrapped)
         yield kept
+
+
+def _ahead(kept: Recording) -> Callable[..., AbstractContextManager[Callable[[], list[Any]]]]:
+    real = Transaction.ahead
+
+    @contextmanager
+    def ahead(
+        self: Transaction, query: Query, record: type[Any], /, **parameters: object
+    ) -> Iterator[Callable[[], list[Any]]]:
+        with real(self, query, record, **parameters) as found:
+
+            def rows() -> list[Any]:
+                read = found()
+                kept.note(query, parameters, len(read))
+                return read
+
+            yield rows
+
+    return ahead
 
 
 @dataclass
