@@ -596,9 +596,10 @@ WITH focus AS MATERIALIZED (
       FROM found
      GROUP BY type
 ), placed AS (
-    SELECT n.*, row_number() OVER (PARTITION BY n.type ORDER BY n.is_active DESC, n.created_at DESC, n.id DESC) AS of_kind,
-           row_number() OVER (ORDER BY array_position(%(kinds)s::text[], n.type) NULLS LAST, n.type,
-                                       n.is_active DESC, n.created_at DESC, n.id DESC) AS place
+    SELECT n.*, row_number() OVER (PARTITION BY n.type
+                                   ORDER BY n.is_active DESC, n.created_at DESC, n.key COLLATE "C", n.id) AS of_kind,
+           row_number() OVER (ORDER BY array_position(%(kinds)s::text[], n.type) NULLS LAST, n.type, n.is_active DESC,
+                                       n.created_at DESC, n.key COLLATE "C", n.id) AS place
       FROM found n
      WHERE %(kind)s::text IS NULL OR n.type = %(kind)s::text
 ), shown AS (
