@@ -11,6 +11,9 @@ from rich.table import Table
 
 type Cell = float | int | str
 
+_SMALL = 0.1
+"""Below it two digits behind the point say too little."""
+
 
 def json_file(description: str) -> Path | None:
     """Parse the command line; where to write the figures, None for the screen alone."""
@@ -47,4 +50,6 @@ def write(file: Path | None, figures: object) -> None:
 
 
 def _cell(value: Cell) -> str:
-    return f"{value:,.2f}" if isinstance(value, float) else str(value)
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:.2g}" if 0 < abs(value) < _SMALL else f"{value:,.2f}"

@@ -5,17 +5,19 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from functools import partial
 from uuid import UUID
 
 from parlour.context.assemble import Assembled
 from parlour.infra.ids import uuid7
+from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Query
 from parlour.knowledge.records.linked import LinkCache
 from parlour.models.request import blocks_of
 from parlour.principal import system
 from parlour.turns import store
 from parlour.turns.events import Feed
-from parlour.turns.load import load
+from parlour.turns.load import Loaded, load
 from parlour.turns.prompts.store import Asking
 from parlour.turns.recalling import add_recalled
 from parlour.turns.running import Running, Services
@@ -69,12 +71,14 @@ class Round:
         running, services = self.running, self.running.services
         waited, counted = self.waited(), self.desk.database.statements.count
         begun = time.perf_counter()
-        loaded = services.database.run(
-            running.feed.principal,
-            lambda tx: load(
-                tx, running.lease, running.turn, running.inputs, services.links, services.models, services.clock()
-            ),
-        )
+        transact, now = partial(services.database.run, running.feed.principal), services.clock()
+
+        def read(tx: Transaction) -> Loaded:
+            return load(
+                tx, running.lease, running.turn, running.inputs, services.links, services.models, now, later=transact
+            )  # fmt: skip
+
+        loaded: Loaded = transact(read)
         if self.recalls:
             add_recalled(running, loaded)
         assembled = loaded.prompting.next(1, (), _MODEL)

@@ -24,6 +24,9 @@ OWNER = "parlour_owner"
 APP = "parlour_app"
 """What the functions connect as; owns nothing."""
 
+_EMPTY = "template1"
+"""PostgreSQL's own."""
+
 
 class Cluster:
     """A running PostgreSQL; `stop` ends it if nobody else on this machine uses the same folder."""
@@ -61,11 +64,14 @@ class Cluster:
             query = "SELECT FROM pg_database WHERE datname = %s"
             return connection.execute(query, (database,)).fetchone() is not None
 
-    def create(self, database: str, template: str = "template1") -> None:
-        """A new database owned by the owner role, with pgvector in it (only a superuser may add that)."""
+    def create(self, database: str, template: str = _EMPTY) -> None:
+        """A new database owned by the owner role, with pgvector in it (only a superuser may add that); one made from
+        another of ours has what that has."""
         with self.superuser() as connection:
             statement = sql.SQL("CREATE DATABASE {} OWNER {} TEMPLATE {}")
             connection.execute(statement.format(*map(sql.Identifier, (database, OWNER, template))))
+        if template != _EMPTY:
+            return
         with self.superuser(database) as connection:
             connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
             connection.execute(sql.SQL("ALTER SCHEMA public OWNER TO {}").format(sql.Identifier(OWNER)))

@@ -13,13 +13,13 @@ PASSWORD = "app"
 
 
 @contextmanager
-def cluster() -> Iterator[Cluster]:
-    """A cluster in a folder that goes with it.
+def cluster(parent: Path | None = None) -> Iterator[Cluster]:
+    """A cluster in a folder that goes with it, in `parent` or where temporary folders are.
 
     Not under pytest's own folder: every new run makes that one private to its user again, and as root the server
     runs as another user, who is then shut out in the middle of a test.
     """
-    with tempfile.TemporaryDirectory(prefix="parlour-") as folder:
+    with tempfile.TemporaryDirectory(prefix="parlour-", dir=parent) as folder:
         Path(folder).chmod(0o755)
         running = Cluster(Path(folder) / "data")
         try:

@@ -26,6 +26,11 @@ def serve(
     return Server(processes.start(name, command, environment), lambda: answers(url))
 
 
+def options(given: Mapping[str, str]) -> list[str]:
+    """Options as a command line has them. Each in one word: a secret may begin with a dash."""
+    return [f"{name}={value}" for name, value in given.items()]
+
+
 def answers(url: str) -> bool:
     """Whether GET `url` gives 200 at this moment."""
     try:

@@ -19,7 +19,7 @@ from local.interrupts import Interrupts
 from local.problems import StackProblem
 from local.processes import Processes
 from local.progress import Progress
-from local.servers import Server, serve
+from local.servers import Server, options, serve
 from local.state import Keys, Ports
 
 EMBEDDING_MODEL, EMBEDDING_DIMENSIONS = "all-MiniLM-L6-v2", 384
@@ -192,8 +192,8 @@ class _Start:
             "--whatsapp-callback": addresses.whatsapp,
             "--whatsapp-secret": self._keys.whatsapp_app_secret,
         }
-        flat = [text for pair in arguments.items() for text in pair]
-        return serve(self._processes, "phone", self._ports.phone, "/messages", *flat, environment=self._plain)
+        given = options(arguments)
+        return serve(self._processes, "phone", self._ports.phone, "/messages", *given, environment=self._plain)
 
     def _console(self, deployed: Deployment, addresses: Addresses) -> Server:
         """In the environment that the template gave the function, and as somebody the emulator lets in."""
@@ -211,8 +211,8 @@ class _Start:
             "--issuer-key": str(self._folder / "issuer.pem"),
             "--subject": example.DEVELOPER,
         }
-        flat = [text for pair in arguments.items() for text in pair]
-        return serve(self._processes, "console", self._ports.console, "/v1/health", *flat, environment=environment)
+        named = options(arguments)
+        return serve(self._processes, "console", self._ports.console, "/v1/health", *named, environment=environment)
 
     def _await(self, servers: Sequence[Server]) -> None:
         for server in servers:

@@ -1,8 +1,10 @@
 """The real PostgreSQL that every database test runs on: one cluster, one migrated template, a clone per test."""
 
+import shutil
 import uuid
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -25,6 +27,9 @@ TOGETHER = {
 }  # fmt: skip
 """Tests that share something dear go to one worker: beginnings of their names, the first that fits."""
 
+_ROOM = 4 * 1024**3
+"""Bytes; a worker takes some hundred million."""
+
 settings.register_profile("nightly", max_examples=10_000, deadline=None)
 """More of what is drawn at random than anybody waits for: `make nightly`."""
 
@@ -44,11 +49,18 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Togethe
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Cluster]:
     """A cluster of this test process's own."""
-    with scratch.cluster() as running:
+    with scratch.cluster(_in_memory()) as running:
         with running.superuser() as superuser:  # nothing here has to outlive a power cut
             superuser.execute("ALTER SYSTEM SET fsync = off")
+            superuser.execute("ALTER SYSTEM SET max_wal_size = '256MB'")
             superuser.execute("SELECT pg_reload_conf()")
         yield running
+
+
+def _in_memory() -> Path | None:
+    """Where there is memory to spare: a database of some hundred files is made and removed for every test."""
+    memory = Path("/dev/shm")
+    return memory if memory.is_dir() and shutil.disk_usage(memory).free > _ROOM else None
 
 
 @pytest.fixture(scope="session")

@@ -15,8 +15,9 @@ SELECT m.body FROM messages m JOIN sessions s ON s.id = m.session_id JOIN users 
 """
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(autouse=True, scope="module")
 def _no_poison(world: World) -> Any:
+    """Whatever comes in here ends among no queue's dead letters."""
     before = world.queued(dead=True)
     yield
     world.settle()

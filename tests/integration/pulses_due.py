@@ -14,7 +14,8 @@ from parlour.knowledge.records.entities import NewEntity
 from parlour.models import spend
 from parlour.principal import system
 from parlour.pulse.due import budget, ending
-from parlour.pulse.due.sweep import Sweeper, sweep, wake, wake_later
+from parlour.pulse.due.sweep import Sweeper, sweep
+from parlour.pulse.due.wakeups import wake, wake_later
 from tests.desk import Delayed, Desk
 
 _PLENTY, _CENT, _NEXT_TO_NOTHING = Decimal(5), Decimal("0.01"), Decimal("0.0001")

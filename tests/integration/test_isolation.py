@@ -5,8 +5,8 @@ parameters that made it return or touch rows. Then every query is run again with
 tenant and as nobody. A query that no part of the day reaches fails the test: add it to the day.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -43,7 +43,8 @@ NAMES_THE_TENANT = {
 
 
 OF_WHAT_IS_BURIED = {
-    "files.hold_record_of", "turns.abandoned_uploads", "writing.question", "linking.take_link", "linking.hold_sessions",
+    "files.hold_record_of", "turns.abandoned_uploads", "writing.question", "records.linked_to",
+    "linking.take_link", "linking.hold_sessions",
     "linking.is_unspoken", "known.fact_of", "consolidating.notes", "archiving.old_messages",
     "extracting.near_episodes", "extracting.messages_of_episode",
 }  # fmt: skip
@@ -52,8 +53,8 @@ OF_WHAT_IS_BURIED = {
 ASKS_FOR_ONES_OWN = {
     "index.hold_tenant", "packs.lock_tenant", "packs.configuration", "tenancy.tenant", "tenancy.own_routes",
     "tenancy.acts", "tenancy.versions", "models.spend_today", "models.own_cap",
-    "models.spent_by_day", "due.pulse_budget", "due.own_pulse_cap", "reading.standing", "records.join_writers",
-    "files.routing", "index.tenant_space", "forgetting.routing_keys",
+    "models.spent_by_day", "due.pulse_budget", "due.own_pulse_cap", "due.hold_wakeup", "reading.standing",
+    "records.join_writers", "files.routing", "index.tenant_space", "forgetting.routing_keys",
 }  # fmt: skip
 """Reads without a parameter that names a row: a neighbour gets its own, and nobody gets nothing."""
 
@@ -101,10 +102,30 @@ def recording(monkeypatch: pytest.MonkeyPatch) -> Iterator[Recording]:
         for row in rows[:1]:
             kept.note(query, row, 1)
 
+    wrappers = {"all": all_, "first": first, "value": value, "run": run, "run_many": run_many, "ahead": _ahead(kept)}
     with monkeypatch.context() as patch:
-        for name, wrapped in (("all", all_), ("first", first), ("value", value), ("run", run), ("run_many", run_many)):
+        for name, wrapped in wrappers.items():
             patch.setattr(Transaction, name, wrapped)
         yield kept
+
+
+def _ahead(kept: Recording) -> Callable[..., AbstractContextManager[Callable[[], list[Any]]]]:
+    real = Transaction.ahead
+
+    @contextmanager
+    def ahead(
+        self: Transaction, query: Query, record: type[Any], /, **parameters: object
+    ) -> Iterator[Callable[[], list[Any]]]:
+        with real(self, query, record, **parameters) as found:
+
+            def rows() -> list[Any]:
+                read = found()
+                kept.note(query, parameters, len(read))
+                return read
+
+            yield rows
+
+    return ahead
 
 
 @dataclass

@@ -13,7 +13,7 @@ from parlour.infra.settings import EmbedderSettings, load
 from parlour.knowledge.index import embedder
 from parlour.knowledge.index.embedder import Services
 from parlour.knowledge.records.backfill import backfill
-from parlour.pulse.due.sweep import read_wakeup, wake_later
+from parlour.pulse.due.wakeups import read_wakeup, wake_later
 
 
 @functools.cache

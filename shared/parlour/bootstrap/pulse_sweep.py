@@ -9,7 +9,8 @@ from parlour.bootstrap.database import Work, database, limited
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import SecondsLeft
 from parlour.infra.settings import PulseSweepSettings, load
-from parlour.pulse.due.sweep import Sweeper, Swept, sweep, wake
+from parlour.pulse.due.sweep import Sweeper, Swept, sweep
+from parlour.pulse.due.wakeups import wake
 
 
 @functools.cache

@@ -14,7 +14,7 @@ from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database, SecondsLeft
 from parlour.infra.settings import PulseWriterSettings, load
-from parlour.pulse.due.sweep import wake_later
+from parlour.pulse.due.wakeups import wake_later
 from parlour.pulse.pulse import Order
 from parlour.pulse.writing import writer
 from parlour.pulse.writing.draft import Services

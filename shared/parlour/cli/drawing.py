@@ -15,6 +15,7 @@ from rich.text import Text
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _BAR_CELLS = 28
 _ASKED_CELLS = 74
+_LEAST_CELLS = {"lot": 13, "what": 20, "why": 10, "level": 10}
 
 
 def plain(text: str) -> str:
@@ -28,6 +29,18 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
     for heading in headings[:-1]:
         drawn.add_column(heading, overflow="fold")
     drawn.add_column(headings[-1], no_wrap=True, overflow="fold")
+    for row in rows:
+        drawn.add_row(*(Text(plain(str(cell))) for cell in row))
+    return drawn
+
+
+def candidates(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
+    """What was weighed for a prompt. A narrow terminal shows the sources, which come last, only in part (`--json` has
+    them whole): what they are is to be read first."""
+    drawn = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
+    for heading in headings[:-1]:
+        drawn.add_column(heading, overflow="fold", min_width=_LEAST_CELLS.get(heading, len(heading)))
+    drawn.add_column(headings[-1], no_wrap=True, overflow="ellipsis")
     for row in rows:
         drawn.add_row(*(Text(plain(str(cell))) for cell in row))
     return drawn

@@ -210,7 +210,7 @@ def _candidates(title: str, entries: Sequence[Mapping[str, Any]]) -> list[Render
     ]  # fmt: skip
     return [
         *_title(f"{title}: {len(entries)}"),
-        drawing.table(("lot", "what", "why", "tokens", "score", "source"), rows),
+        drawing.candidates(_HEADINGS, rows),
     ]
 
 

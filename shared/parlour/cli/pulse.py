@@ -180,7 +180,7 @@ def explained(found: Mapping[str, Any]) -> Group:
         rows = [_candidate(one) for one in found["candidates"] if (one["reason"] is None) is is_in]
         if rows:
             parts += [Text(f"\n{title}: {len(rows)}", style="dim")]
-            parts.append(drawing.table(("lot", "what", "why", "level", "tokens", "score", "source"), rows))
+            parts.append(drawing.candidates(("lot", "what", "why", "level", "tokens", "score", "source"), rows))
     return Group(*parts)
 
 
@@ -203,7 +203,7 @@ def counted(found: Mapping[str, Any]) -> Group:
     if found["days"]:
         rows = [(one["day"], *_counts(one)) for one in found["days"]]
         rows.append(("all", *_counts(found["total"])))
-        parts += [Text("\nby day, UTC", style="dim"), drawing.table(("", *_COUNTED), rows)]
+        parts += [Text("\nby day, UTC", style="dim"), drawing.table(("", *_COUNTED), rows), Text(_MEANING, style="dim")]
     if found["dearest"]:
         dear = [(*(one[name] for name in _DEAR), _dollars(one["cost_usd"]), one["record"]) for one in found["dearest"]]
         heads = ("", "written", "skipped", "reads", "cost", "")
@@ -212,7 +212,8 @@ def counted(found: Mapping[str, Any]) -> Group:
 
 
 _DEAR = ("name", "regenerated", "skipped", "reads")
-_COUNTED = ("written", "skipped", "coalesced", "failed", "reads", "stale reads", "age at read, s", "at most, s", "cost")
+_COUNTED = ("written", "skipped", "merged", "failed", "reads", "stale", "age s", "most s", "cost")
+_MEANING = "merged: changes without a text of their own; age: of the oldest change not told of, when somebody looked"
 
 
 def _counts(one: Mapping[str, Any]) -> Sequence[object]:
@@ -225,7 +226,7 @@ def _standing(now: Mapping[str, Any]) -> Text:
     whose = "" if now["own_cap"] else " (the deployment's)"
     told = [
         f"today {_dollars(now['spent_usd'])} of {_dollars(now['cap_usd'])}{whose}",
-        f"{now['kept']} records have one",
+        f"{now['kept']} records have one" if now["kept"] != 1 else "1 record has one",
     ]
     told += [f"{now['due']} are due, since {drawing.moment(now['due_since'])}"] if now["due"] else []
     told += [f"{now['over_budget']} wait for the budget"] if now["over_budget"] else []
@@ -270,9 +271,9 @@ def _is_answered(found: Mapping[str, Any]) -> bool:
 
 
 def _is_written(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
-    """Whether it was written, found to be the same, or tried in vain since."""
-    checked = [found["pulse"] and found["pulse"]["checked_at"] for found in (before, now)]
-    return bool(checked[0] != checked[1] or before["failures"] != now["failures"] or now["waiting_for"])
+    """Whether nobody is to write it any more because somebody asked, or it was tried in vain since."""
+    is_asked = any(one["cause"] == "manual" for one in now["causes"])
+    return bool(not is_asked or before["failures"] != now["failures"] or now["waiting_for"])
 
 
 def _dollars(usd: str) -> str:

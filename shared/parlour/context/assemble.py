@@ -7,7 +7,7 @@ tool calls so far, fitted anew (`Begun.step`). Pure: the same arguments give the
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from parlour.context import cache, calls, fill, history, marks, reminder, stubs, tail
+from parlour.context import cache, calls, choose, fill, history, marks, reminder, stubs, tail
 from parlour.context.budget import Profile
 from parlour.context.calls import Fitted, Round
 from parlour.context.ledger import Entry, Ledger
@@ -108,8 +108,13 @@ class Begun:
         return reminder.repeated(self.turn, self.reminders, searched=searched)
 
 
-def begin(materials: Materials, standing: Standing, profile: Profile, moment: Moment) -> Begun:
+def begin(
+    materials: Materials, standing: Standing, profile: Profile, moment: Moment, awaited: fill.Awaited | None = None
+) -> Begun:
     """Decide what the turn's prompts have in common.
+
+    awaited  says what is recalled, the last of the tail. It is asked when everything that is decided before that is,
+             and always says the same.
 
     Tools, tiers, Pulse and record, the recap, heartbeat, reminder and the user's words are required: PromptOverflow
     names the layer when they alone exceed the budget. Everything else gets its floor, then its cap, in the profile's
@@ -119,7 +124,7 @@ def begin(materials: Materials, standing: Standing, profile: Profile, moment: Mo
     plan = fill.Plan(lead=standing.lead)
     while True:
         try:
-            filled = fill.fill(materials, standing, profile, moment, plan)
+            filled = fill.fill(materials, standing, profile, moment, plan, awaited)
         except PromptOverflow:
             if not plan.gives_way:
                 raise
@@ -128,6 +133,14 @@ def begin(materials: Materials, standing: Standing, profile: Profile, moment: Mo
         if filled.next_plan is None:
             return _begun(materials, standing, moment, filled)
         plan = filled.next_plan
+
+
+def is_due(materials: Materials, standing: Standing, moment: Moment) -> bool:
+    """Whether the briefing is rendered anew, whatever the budget says: what it may tell of is to be known then."""
+    shown, _ = choose.seen(materials.tail, moment.clearance)
+    changes = [one for one in shown if one.lot is Lot.DELTAS]
+    standing = standing.beginning(moment.at)
+    return bool(fill.due(Meter(standing.factors), materials, standing, moment, changes, was_cut=False))
 
 
 def _begun(materials: Materials, standing: Standing, moment: Moment, filled: fill.Filled) -> Begun:

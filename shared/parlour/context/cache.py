@@ -9,7 +9,7 @@ from typing import Literal
 from parlour.context import pins
 from parlour.context.pins import CAUSES, Cause
 from parlour.context.segment import Layer, Segment
-from parlour.infra.jsonable import digest
+from parlour.infra.jsonable import digest_of
 
 type Culprit = Cause | Literal["model", "refit", "unnamed"]
 """Why bytes that were cached were not the same: a cause of the briefing's, another model, results that had to be
@@ -64,7 +64,7 @@ def prints(segments: Sequence[Segment]) -> tuple[Print, ...]:
             continue
         if segment.blocks:
             stays = stays and segment.stability != "turn" and segment.layer is not Layer.CALLS
-        found += [Print(segment.layer, digest([*one.pieces]), one.tokens, stays) for one in segment.blocks]
+        found += [Print(segment.layer, digest_of(one.pieces), one.tokens, stays) for one in segment.blocks]
     return tuple(found)
 
 

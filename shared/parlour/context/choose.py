@@ -75,7 +75,7 @@ def distinct(
     runs = [_runs(text) for text in told]
     for item in sorted(items, key=lambda one: -one.score):
         own = _runs(item.text)
-        if item.source in sources or any(_overlap(own, other) >= _SAME for other in runs):
+        if item.source in sources or any(_is_same(own, other) for other in runs if not own.isdisjoint(other)):
             twice.append(Entry(item, meter.count(item.text), "duplicate"))
         else:
             kept.append(item)
@@ -121,8 +121,8 @@ def _runs(text: str) -> frozenset[tuple[str, ...]]:
     return frozenset(tuple(plain[place : place + _RUN]) for place in range(len(plain) - _RUN + 1))
 
 
-def _overlap(one: frozenset[tuple[str, ...]], other: frozenset[tuple[str, ...]]) -> float:
-    return 0.0 if one.isdisjoint(other) else len(one & other) / min(len(one), len(other))
+def _is_same(one: frozenset[tuple[str, ...]], other: frozenset[tuple[str, ...]]) -> bool:
+    return len(one & other) / min(len(one), len(other)) >= _SAME
 
 
 @functools.lru_cache(maxsize=1_024)

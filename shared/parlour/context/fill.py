@@ -1,6 +1,6 @@
 """Who gets how much of one turn's budget: what is required, then floors, then caps, in the profile's order. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from parlour.context import briefing, history, lead, opening, pins, tail
@@ -26,6 +26,10 @@ _LEADS = 5
 
 _IN_TAIL = (*_RANKED, Lot.FACTS, Lot.DELTAS, Lot.STATE)
 _TAIL_LAYERS = (Layer.RECALL, Layer.MEMORY, Layer.DELTAS, Layer.STATE)
+
+
+type Awaited = Callable[[], Sequence[Item]]
+"""Candidates that are still on their way: recalled messages that their reader may see."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +82,7 @@ class _Filling:
     """A budget being spent: the purse, and what was put in or left out so far.
 
     told    messages that stand in the prompt word for word.
+    awaited says what is recalled: asked for when it is its turn, and not before.
     counts  there is room for a line that counts the changes that are left out.
     shown   what was sent with this turn's words and is in the prompt.
     """
@@ -88,6 +93,7 @@ class _Filling:
     items: Sequence[Item]
     pulse: str
     told: Sequence[Message]
+    awaited: Awaited | None
     entries: list[Entry] = field(default_factory=list)
     chosen: list[Item] = field(default_factory=list)
     counts: bool = False
@@ -95,6 +101,8 @@ class _Filling:
 
     def pick(self, lot: Lot, cap: int) -> None:
         """The best items of a lot, in what its layer may still take of `cap`."""
+        if self.awaited and lot in _RANKED:
+            self.items, self.awaited = [*self.items, *map(_clean, self.awaited())], None
         mine = [item for item in self.items if item.lot is lot]
         if not mine:
             return
@@ -134,7 +142,10 @@ class _Filling:
         return replace(picked, entries=(*because_covered(picked.entries, last), *twice, *weak))
 
 
-def fill(materials: Materials, standing: Standing, profile: Profile, moment: Moment, plan: Plan) -> Filled:
+def fill(
+    materials: Materials, standing: Standing, profile: Profile, moment: Moment, plan: Plan,
+    awaited: Awaited | None = None,
+) -> Filled:  # fmt: skip
     """Spend the budget once. PromptOverflow when what is required exceeds it."""
     meter = Meter(standing.factors)
     about, hidden = seen(materials.briefing, moment.clearance)
@@ -147,7 +158,7 @@ def fill(materials: Materials, standing: Standing, profile: Profile, moment: Mom
     anew = [Entry(one, meter.count(one.text), "duplicate") for one in changes] if causes else []
     filling = _Filling(
         meter, profile, purse, [_clean(one) for one in shown if not causes or one.lot is not Lot.DELTAS],
-        "\n".join(one.text for one in about if one.lot is Lot.PULSE), _verbatim(materials, plan),
+        "\n".join(one.text for one in about if one.lot is Lot.PULSE), _verbatim(materials, plan), awaited,
         [*(hidden if causes else ()), *unseen, *anew, *opening.entries(meter, materials, fixed[0])],
     )  # fmt: skip
     pinned = _pinned(filling, materials, standing, moment, plan, causes, about)
@@ -176,11 +187,8 @@ def _briefing_due(
     required: dict[Layer, int], about: Sequence[Item], changes: Sequence[Item],
 ) -> tuple[tuple[Cause, ...], Purse]:  # fmt: skip
     """Why the briefing is rendered anew, nothing when the pinned one stays; and the purse once it is paid for."""
-    now = Now(
-        moment.at, materials.about, moment.versions, moment.clearance, standing.asked, bool(plan.cut),
-        moment.reclassified, moment.forgotten, sum(meter.count(one.text) for one in changes),
-    )  # fmt: skip
-    causes = pins.causes(standing.pinned, now) or (("budget",) if plan.tight or plan.lost else ())
+    known = due(meter, materials, standing, moment, changes, was_cut=bool(plan.cut))
+    causes = known or (("budget",) if plan.tight or plan.lost else ())
     needed = briefing.needed(meter, materials.about, about)
     pinned = standing.pinned.segment.tokens if standing.pinned else needed
     if not causes:
@@ -194,6 +202,17 @@ def _briefing_due(
                 return (), _kept(purse, plan, required)
     purse = after_required(profile, {**required, Layer.BRIEFING: needed})
     return causes or ("budget",), _kept(purse, plan, required)
+
+
+def due(
+    meter: Meter, materials: Materials, standing: Standing, moment: Moment, changes: Sequence[Item], *, was_cut: bool
+) -> tuple[Cause, ...]:  # fmt: skip
+    """Why the briefing is rendered anew, as far as that is known before the budget is spent."""
+    now = Now(
+        moment.at, materials.about, moment.versions, moment.clearance, standing.asked, was_cut, moment.reclassified,
+        moment.forgotten, sum(meter.count(one.text) for one in changes),
+    )  # fmt: skip
+    return pins.causes(standing.pinned, now)
 
 
 def _kept(purse: Purse, plan: Plan, required: dict[Layer, int]) -> Purse:

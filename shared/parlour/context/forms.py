@@ -4,11 +4,10 @@ Words are kept apart, by their hash: a text that stands in a hundred prompts is 
 gone from all of them.
 """
 
-import functools
 import json
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import cast
 
 from parlour.context.assemble import Begun
 from parlour.context.budget import Profile
@@ -16,19 +15,13 @@ from parlour.context.cache import Miss
 from parlour.context.calls import Round
 from parlour.context.ledger import Entry, Forgotten, text_hash
 from parlour.context.materials import Materials
-from parlour.context.packing import packed, unpacked
+from parlour.context.packing import pressed, unpacked
 from parlour.context.segment import Segment
+from parlour.context.shelving import OBJECTS, WORDS, adapter, written
 from parlour.context.standing import Standing
 from parlour.infra.jsonable import Json, JsonObject
 
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
-
-_WORDS = frozenset({"text", "title", "floating", "heartbeat", "about", "shorter", "pieces", "recap", "reminders"})
-_OBJECTS = frozenset({"tools", "called", "rounds"})
-"""Fields whose values, or whose lists' members, are texts; and those whose members are JSON objects."""
-
-_NAMED = _WORDS | _OBJECTS
+_NAMED = WORDS | OBJECTS
 
 _BRANCHES = (list, dict)
 """Most of a record's parts are neither, and passed over where they stand."""
@@ -62,15 +55,9 @@ class Made:
     miss: Miss | None = None
 
 
-def to_json(value: object) -> JsonObject:
-    """A part as JSON."""
-    found: JsonObject = _adapter(cast("Hashable", type(value))).dump_python(value, mode="json", exclude_defaults=True)
-    return found
-
-
 def from_json[T](kind: type[T], given: JsonObject) -> T:
     """A part back from its JSON."""
-    found: T = _adapter(cast("Hashable", kind)).validate_python(given)
+    found: T = adapter(cast("Hashable", kind)).validate_python(given)
     return found
 
 
@@ -78,20 +65,12 @@ def shelved(value: object) -> tuple[bytes, dict[str, str]]:
     """A part as packed JSON that names its words by hash, and the words."""
     named: dict[str, str] = {}
 
-    def put(one: Json) -> Json:
-        text = one if isinstance(one, str) else _in_order(one)
+    def put(text: str) -> str:
         if text not in named:
             named[text] = text_hash(text)
         return named[text]
 
-    found = _walked(to_json(value), put, put)
-    assert isinstance(found, dict)  # noqa: S101 - narrows a type
-    return packed(found), {key: text for text, key in named.items()}
-
-
-def _in_order(value: Json) -> str:
-    """An object as text with its keys as they stand: a tool's result is told in the order of its keys."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return pressed(written(value, put)), {key: text for text, key in named.items()}
 
 
 def hashes(given: bytes) -> set[str]:
@@ -137,14 +116,7 @@ def _walked(value: Json, text: Callable[[Json], Json], whole: Callable[[Json], J
 
 def _field(key: str, value: Json, text: Callable[[Json], Json], whole: Callable[[Json], Json]) -> Json:
     if isinstance(value, str):
-        return text(value) if key in _WORDS else value
+        return text(value) if key in WORDS else value
     if isinstance(value, list):
-        return [text(one) if key in _WORDS else whole(one) for one in value]
+        return [text(one) if key in WORDS else whole(one) for one in value]
     return _walked(value, text, whole)
-
-
-@functools.cache
-def _adapter(kind: Hashable) -> "TypeAdapter[Any]":
-    from pydantic import TypeAdapter  # noqa: PLC0415 - heavy; the settings have it loaded by then
-
-    return TypeAdapter(cast("type[Any]", kind))

@@ -18,7 +18,12 @@ def packed(value: JsonObject) -> bytes:
     """`value` in few bytes; the keys of its objects keep their order."""
     from pydantic_core import to_json  # noqa: PLC0415 - heavy; three times as fast as json.dumps
 
-    return zlib.compress(to_json(value), _LEVEL)
+    return pressed(to_json(value))
+
+
+def pressed(text: bytes) -> bytes:
+    """JSON that was written out already, in few bytes."""
+    return zlib.compress(text, _LEVEL)
 
 
 def unpacked(given: bytes) -> JsonObject:

@@ -7,6 +7,7 @@ costs 20 tokens in English, 83 in Hindi, 127 in Tamil: what is learned of one sc
 
 import functools
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -38,6 +39,8 @@ _SCRIPTS: tuple[tuple[str, int, int], ...] = (
     ("han", 0x3040, 0x9FFF),
 )
 """Scripts that Unicode keeps in a block of their own; kana count as han. Everything else counts as latin."""
+
+_BEYOND_LATIN = re.compile("[\u0400-\U0010ffff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +82,8 @@ def script(text: str) -> str:
 
 @functools.lru_cache(maxsize=4_096)
 def _script(beginning: str) -> str:
+    if not _BEYOND_LATIN.search(beginning):
+        return "latin"
     found: dict[str, int] = {}
     for letter in beginning:
         if letter >= "\u0400":

@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+from functools import lru_cache
+from json.encoder import encode_basestring
 
 type Json = bool | int | float | str | list["Json"] | dict[str, "Json"] | None
 type JsonObject = dict[str, Json]
@@ -17,3 +19,9 @@ def canonical(value: object) -> str:
 def digest(value: object) -> str:
     """The hex SHA-256 of a value's canonical text."""
     return hashlib.sha256(canonical(value).encode()).hexdigest()
+
+
+@lru_cache(maxsize=1_024)
+def digest_of(texts: tuple[str, ...]) -> str:
+    """The digest of a list of texts; most are asked for again and again."""
+    return hashlib.sha256(f"[{','.join(map(encode_basestring, texts))}]".encode()).hexdigest()

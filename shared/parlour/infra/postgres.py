@@ -11,26 +11,31 @@ Statements that come again are prepared, and stay so as long as the connection l
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
 import psycopg
-from psycopg import generators, pq
-from psycopg.abc import PQGen
 from psycopg.rows import class_row
-from psycopg.types.json import Jsonb, set_json_dumps
+from psycopg.types.json import Jsonb
 
+from parlour.infra.connection import Connect, Connection, SecondsLeft, connector
 from parlour.infra.errors import DatabaseUnavailable, SchemaOutdated, StatementTooSlow
-from parlour.infra.jsonable import canonical
 from parlour.infra.queries import Query
 from parlour.principal import Principal
 
-_CONNECT_SECONDS = 10
-_LEAST_CONNECT_SECONDS = 2
-"""libpq takes no less for an answer to a connection's opening."""
+__all__ = [
+    "Connect",
+    "Connection",
+    "Database",
+    "SecondsLeft",
+    "Statements",
+    "Transaction",
+    "connector",
+    "jsonb",
+]
 
 _TRUSTED_IDLE = timedelta(seconds=45)
 """A connection unused for longer is replaced unasked: after a freeze it may be half open, and its first statement
@@ -51,16 +56,6 @@ _FIRST_ANSWER_SECONDS = 12.0
 _GRACE_SECONDS = 1.0
 """How much later than the database itself we give a statement up."""
 
-_PREPARED_AFTER = 2
-"""Runs on one connection before a statement is prepared, which takes a round trip more."""
-
-_KEEPALIVE = {
-    "tcp_user_timeout": 10_000,  # milliseconds: keepalives do not run while something sent waits for its receipt
-    "keepalives": 1,
-    "keepalives_idle": 10,
-    "keepalives_interval": 5,
-    "keepalives_count": 3,
-}
 _BEGIN_AS = (
     "BEGIN; SET LOCAL app.tenant_id = '{}'; SET LOCAL statement_timeout = {};"
     f" SET LOCAL idle_in_transaction_session_timeout = {_IDLE_IN_TRANSACTION_MS}"
@@ -68,38 +63,18 @@ _BEGIN_AS = (
 """All in one round trip. The simple protocol takes no parameters; what is put in is a UUID or nothing, and a number.
 RDS Proxy pins a connection on SET, but not on SET LOCAL."""
 
+_LAZILY = b"SET LOCAL synchronous_commit = off"
+
+_PLANS_ONCE, _PLANS = b"SET LOCAL plan_cache_mode = force_generic_plan", b"SET LOCAL plan_cache_mode = auto"
+"""Before a statement that is planned once for all parameters, and before the next that is planned for its own; those
+between are prepared, and have a plan for all by then."""
+
 _UNPREPARED = (
     psycopg.errors.FeatureNotSupported,  # "cached plan must not change result type"
     psycopg.errors.InvalidSqlStatementName,
     psycopg.errors.DuplicatePreparedStatement,
 )
 """How the server refuses what a connection prepared earlier."""
-
-type SecondsLeft = Callable[[], float]
-"""How long the invocation has still to live."""
-
-
-class Connection(psycopg.Connection[Any]):
-    """A connection that waits no longer than `patience` seconds for an answer.
-
-    The server's own timeouts are of no use when the server is gone, nor TCP's when something in between still answers.
-    """
-
-    patience: SecondsLeft = staticmethod(lambda: math.inf)
-
-    def wait[R](self, gen: PQGen[R], *arguments: Any, **named: Any) -> R:
-        """Raises psycopg.OperationalError when patience is over; the connection is of no more use then."""
-        return super().wait(_until(gen, time.monotonic() + self.patience()), *arguments, **named)
-
-    def undo(self) -> None:
-        """Roll back, and keep what is prepared: psycopg's own rollback sends DEALLOCATE ALL with it, on which RDS Proxy
-        pins. Raises psycopg.OperationalError when the connection is of no more use."""
-        if self.pgconn.transaction_status == pq.TransactionStatus.IDLE:
-            return
-        self.pgconn.send_query(b"ROLLBACK")
-        self.wait(generators.execute(self.pgconn))
-        if self.pgconn.transaction_status != pq.TransactionStatus.IDLE:
-            raise psycopg.OperationalError("the transaction could not be rolled back")
 
 
 @dataclass(slots=True)
@@ -117,9 +92,16 @@ class Statements:
 class Transaction:
     """Runs named queries inside one open transaction; one frozen record per row."""
 
-    def __init__(self, connection: psycopg.Connection[Any], statements: Statements) -> None:
+    def __init__(self, connection: Connection, statements: Statements) -> None:
         self._connection = connection
         self._statements = statements
+        self._plans_once = False
+        self._to_set: list[bytes] = []
+
+    def commit_lazily(self) -> None:
+        """Have the commit not wait for the disk. A server that dies may forget it, but then it forgets whatever was
+        committed after it, too: for what means nothing without that."""
+        self._to_set.append(_LAZILY)
 
     def first[R](self, query: Query, record: type[R], /, **parameters: object) -> R | None:
         """The first row as `record`, or None."""
@@ -137,6 +119,21 @@ class Transaction:
         """Every row as `record`."""
         with self._connection.cursor(row_factory=class_row(record)) as cursor:
             return cursor.execute(*self._prepare(query, parameters), prepare=_prepared(query)).fetchall()
+
+    @contextmanager
+    def ahead[R](self, query: Query, record: type[R], /, **parameters: object) -> Iterator[Callable[[], list[R]]]:
+        """Send a statement, and give what waits for its rows: there is something to do until they are there. No other
+        statement before that."""
+        statement, given = self._prepare(query, parameters)
+        with self._connection.cursor(row_factory=class_row(record)) as cursor, ExitStack() as sending:
+            sending.enter_context(self._connection.pipeline())
+            cursor.execute(statement, given, prepare=_prepared(query))
+
+            def rows() -> list[R]:
+                sending.close()
+                return cursor.fetchall()
+
+            yield rows
 
     def value(self, query: Query, /, **parameters: object) -> Any:
         """The first column of the first row, or None."""
@@ -156,12 +153,14 @@ class Transaction:
             cursor.executemany(query.sql.encode(), [_adapt(row) for row in rows])
 
     def _prepare(self, query: Query, parameters: Mapping[str, object]) -> tuple[bytes, dict[str, object]]:
+        if (query.once and not self._plans_once) or (query.anew and self._plans_once):
+            self._plans_once = query.once
+            self._to_set.append(_PLANS_ONCE if query.once else _PLANS)
+        if self._to_set:
+            self._connection.send(b"; ".join(self._to_set))
+            self._to_set.clear()
         self._statements.note(query.name, parameters)
         return query.sql.encode(), _adapt(parameters)
-
-
-type Connect = Callable[[float], Connection]
-"""Opens a connection within so many seconds."""
 
 
 class Database:
@@ -259,7 +258,7 @@ class Database:
         allowed = int(max(_LEAST_STATEMENT_MS, min(_LONGEST_STATEMENT_MS, self._left() * 1000)))
         self._connection.patience = lambda: min(_FIRST_ANSWER_SECONDS, self._patience())
         begin = _BEGIN_AS.format("" if tenant is None else UUID(str(tenant)), allowed)
-        self._connection.execute(begin.encode(), prepare=False)  # several statements in one cannot be prepared
+        self._connection.send(begin.encode())
         self._connection.patience = self._patience
         return self._connection
 
@@ -275,45 +274,9 @@ class Database:
             self.close()
 
 
-def connector(parameters: Mapping[str, str | int]) -> Connect:
-    """How to open a connection with libpq's `parameters`, keepalives and prepared statements that are never given up.
-
-    RDS Proxy refuses the start-up packet's `options`; the app role's time zone and statement timeout are therefore the
-    role's own settings (migration 0001).
-    """
-
-    def connect(seconds: float = math.inf) -> Connection:
-        given = {"connect_timeout": _CONNECT_SECONDS, **_KEEPALIVE, **parameters}
-        patience = max(_LEAST_CONNECT_SECONDS, min(int(given["connect_timeout"]), seconds))
-        connection = Connection.connect(
-            **{**given, "connect_timeout": int(patience)},  # type: ignore[arg-type]
-            autocommit=True,  # a transaction is begun together with its tenant, not before
-            prepare_threshold=_PREPARED_AFTER,
-        )
-        connection.prepared_max = None  # the statements of a function are few, and giving one up may pin as well
-        set_json_dumps(canonical, connection)
-        return connection
-
-    return connect
-
-
 def jsonb(value: object) -> Jsonb:
     """`value` as a jsonb parameter; dicts are taken for jsonb as they are, a list is an array unless marked so."""
     return Jsonb(value)
-
-
-def _until[R](gen: PQGen[R], deadline: float) -> PQGen[R]:
-    """`gen`, unless it has nothing to do when the deadline has passed. psycopg looks in ten times a second."""
-    try:
-        wanted = next(gen)
-        while True:
-            ready = yield wanted
-            if not ready and time.monotonic() >= deadline:
-                raise psycopg.OperationalError("the server did not answer in time")
-            wanted = gen.send(ready)
-    except StopIteration as done:
-        result: R = done.value
-        return result
 
 
 def _is_gone(error: psycopg.Error, connection: Connection) -> bool:

@@ -5,7 +5,9 @@
     SELECT ...;
 
 A line `-- plan: anew` among these has the statement planned for its very parameters whenever it runs, and never
-prepared (docs/decisions/0034). Parameters are psycopg's: `%(name)s`, a literal percent sign is `%%`.
+prepared (docs/decisions/0034); `-- plan: once` has it planned once for all parameters, also where PostgreSQL would take
+the plan for dearer than it is. Comments and indentation are not sent: psycopg remembers how a statement is written only
+up to 4,096 characters. Parameters are psycopg's: `%(name)s`, a literal percent sign is `%%`.
 """
 
 import re
@@ -13,18 +15,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-_ANEW = "-- plan: anew"
+_ANEW, _ONCE = "-- plan: anew", "-- plan: once"
 _PARAMETER = re.compile(r"%\((\w+)\)s")
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One statement with its name (`room.name`) and description, and whether it is to be planned anew each time."""
+    """One statement with its name (`room.name`) and description, and whether it is to be planned anew each time, or
+    once for all parameters."""
 
     name: str
     description: str
     sql: str
     anew: bool = False
+    once: bool = False
 
     @property
     def parameters(self) -> frozenset[str]:
@@ -66,9 +70,9 @@ def parse(text: str, room: str) -> dict[str, Query]:
         name, _, rest = chunk.partition("\n")
         name = name.strip()
         lines = rest.splitlines()
-        described = [line[2:].strip() for line in lines if line.startswith("--") and line != _ANEW]
-        sql = "\n".join(line for line in lines if not line.startswith("--")).strip().rstrip(";")
+        described = [line[2:].strip() for line in lines if line.startswith("--") and line not in {_ANEW, _ONCE}]
+        sql = "\n".join(line for line in map(str.strip, lines) if not line.startswith("--")).strip().rstrip(";")
         if not described or not sql or name in found:
             raise ValueError(f"{room}/queries.sql: {name!r} needs a description, a statement and a name of its own")
-        found[name] = Query(f"{room}.{name}", " ".join(described), sql, _ANEW in lines)
+        found[name] = Query(f"{room}.{name}", " ".join(described), sql, _ANEW in lines, _ONCE in lines)
     return found

@@ -50,7 +50,7 @@ class Asking:
     choices  the models in the order in which they are tried.
     purpose  as the report of costs calls it.
     seconds  for all tries together.
-    admit    looked at once a try is reserved; None: the tenant's cap alone decides.
+    admit    looked at as a try is reserved, by one at a time; None: the tenant's cap alone decides.
     """
 
     request: ModelRequest
@@ -114,25 +114,13 @@ class _Tries:
         aside, asking = self.aside, self.asking
         now = aside.clock()
         amount = prices.worst_case(choice.provider, choice.model, asking.read, asking.request.max_tokens, now)
-        self.reserved.append(aside.new_id(now))
+        reservation, further = aside.new_id(now), asking.admit
+        self.reserved.append(reservation)
         spend.take(
-            aside.database, self.principal, reservation_id=self.reserved[-1], amount=amount, purpose=asking.purpose,
+            aside.database, self.principal, reservation_id=reservation, amount=amount, purpose=asking.purpose,
             default_cap=aside.default_cap, expires_at=now + timedelta(seconds=2 * asking.seconds), now=now,
+            also=lambda tx: further(tx, amount, reservation, now) if further else None,
         )  # fmt: skip
-        if asking.admit is not None:
-            self._admit_further(asking.admit, amount, now)
-
-    def _admit_further(self, admit: Admit, amount: Decimal, now: datetime) -> None:
-        """Two that are reserved at once see each other: rather neither is made than one too many."""
-        aside, reservation = self.aside, self.reserved[-1]
-        try:
-            aside.database.run(self.principal, lambda tx: admit(tx, amount, reservation, now))
-        except SpendRefused:
-            aside.database.run(
-                self.principal,
-                lambda tx: spend.settle(tx, [reservation], Decimal(), default_cap=aside.default_cap, now=now),
-            )
-            raise
 
     def _settle(self, usage: Usage) -> Decimal:
         """Put what was spent in the place of what was reserved."""

@@ -5,7 +5,7 @@ expired, whichever comes first, so a worker that was killed holds nothing back f
 What is spent and what is reserved never exceed the cap together; a call that costs nothing needs no room under it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, timedelta
 from decimal import ROUND_UP, Decimal
 from uuid import UUID
@@ -78,18 +78,28 @@ def take(
     default_cap: Decimal,
     expires_at: datetime,
     now: datetime,
+    also: Callable[[Transaction], None] = lambda _: None,
 ) -> None:
-    """`reserve` in a transaction of its own; a refusal for the cap is told people, once a day."""
-    try:
-        database.run(
-            principal,
-            lambda tx: reserve(
-                tx, reservation_id=reservation_id, amount=amount, purpose=purpose, default_cap=default_cap,
-                expires_at=expires_at, now=now,
-            ),
+    """`reserve` in a transaction of its own; a refusal for the cap is told people, once a day.
+
+    also  a further condition, asked once it is reserved and while nobody else reserves for the tenant; with its
+          SpendRefused nothing is reserved, and nobody is told.
+    """
+    reserved = []
+
+    def work(tx: Transaction) -> None:
+        reserve(
+            tx, reservation_id=reservation_id, amount=amount, purpose=purpose, default_cap=default_cap,
+            expires_at=expires_at, now=now,
         )  # fmt: skip
+        reserved.append(reservation_id)
+        also(tx)
+
+    try:
+        database.run(principal, work)
     except SpendRefused:
-        database.run(principal, lambda tx: _tell_refused(principal, tx, default_cap, now))
+        if not reserved:
+            database.run(principal, lambda tx: _tell_refused(principal, tx, default_cap, now))
         raise
 
 

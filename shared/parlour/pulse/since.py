@@ -43,7 +43,7 @@ class Change:
     title     of the record, file or document.
     content   of a change of a record: its row, `[when] name (kind): what, by whom`; else "".
     total     how many of its cause there are; `first_at`: when the first of them was.
-    rows      what it is told from, as `table/id`.
+    rows      what it is told from and is still there, as `table/id`; level: what one has to be cleared for to see it.
     """
 
     cause: str
@@ -53,6 +53,7 @@ class Change:
     total: int
     first_at: datetime
     rows: list[str]
+    level: int
 
 
 @dataclass(frozen=True, slots=True)

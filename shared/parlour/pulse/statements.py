@@ -13,7 +13,7 @@ from parlour.pulse.pulse import Statement
 MOST = 12
 """Statements of one Pulse; further ones are left out."""
 
-_LONGEST = 600
+_LONGEST, _MOST_READ = 600, 4_000
 _FENCED = re.compile(r"\A```(?:json)?\s*\n(.*)\n```\Z", re.DOTALL)
 _NUMBERED = re.compile(r"\s*\[\d{1,3}(?:\s*[,;\u2013-]\s*\d{1,3})*\](?!\()")
 _TAG = re.compile(r"<[A-Za-z/!][^<>]*>")
@@ -98,8 +98,10 @@ def _whole(sources: list[Json]) -> list[int]:
 def clean(text: str) -> str:
     """A statement on one line, without numbers of sources, links, tags or a mark that begins a list or heading: people
     are shown what comes of it, and a link in it would be somebody else's."""
-    line = " ".join(text.replace("\0", "").encode("utf-8", "ignore").decode().split())
-    line = _NUMBERED.sub("", _TAG.sub("", _LINK.sub(r"\1", line)))
+    line = " ".join(text.replace("\0", "").encode("utf-8", "ignore").decode().split())[:_MOST_READ]
+    before = ""
+    while line != before:  # what was inside a link or a tag may be one, too
+        before, line = line, _NUMBERED.sub("", _TAG.sub("", _LINK.sub(r"\1", line)))
     return _MARKS.sub("", line).strip()[:_LONGEST]
 
 
@@ -109,6 +111,6 @@ def _is_made_up(one: Statement, documents: Mapping[int, Document], told: dict[in
         if number not in told:
             document = documents[number]
             told[number] = figures(f"{document.title} {document.locator}\n{document.text}")
-    days = frozenset(day for number in one.sources for day in told[number].days)
+    dates = frozenset(date for number in one.sources for date in told[number].dates)
     numbers = tuple(found for number in one.sources for found in told[number].numbers)
-    return figures(one.text).unsupported(Figures(days, numbers))
+    return figures(one.text).unsupported(Figures(dates, numbers))

@@ -100,7 +100,7 @@ class Agent:
 class Persona:
     """Everything about a binding that a turn needs, as it was at one moment. `user`: who talks to it, if it was asked
     for and is there. `record_mark`: of whoever wrote the tenant's records last, as it was read along; None where the
-    reading transaction has written itself."""
+    reading transaction has written itself. `tools`: the rows of the agent's, as JSON, for the registry to read."""
 
     tenant: Tenant
     binding: Binding
@@ -109,6 +109,7 @@ class Persona:
     agent: Agent
     user: User | None = None
     record_mark: str | None = None
+    tools: str = ""
 
     @property
     def versions(self) -> JsonObject:

@@ -43,10 +43,15 @@ UPDATE tenants SET status = %(status)s, updated_at = %(now)s
 RETURNING tenant_id, slug, display_name, status, settings, version, created_at, updated_at;
 
 -- name: persona
--- A binding with its three tiers and its tenant, each as one JSON object; and the user who talks to it, if one is named.
--- With them the mark of whoever wrote the tenant's records last, where it covers all that this transaction sees.
-SELECT to_jsonb(t) AS tenant, to_jsonb(b) AS binding, to_jsonb(h) AS human, to_jsonb(m) AS team, to_jsonb(a) AS agent,
+-- A binding with its three tiers and its tenant, as one text of JSON, and its agent's tools, by name, as another: they
+-- change seldom, and the same text is read once. With them the user who talks to it, if one is named, and the mark of
+-- whoever wrote the tenant's records last, where it covers all that this transaction sees.
+SELECT json_build_object('tenant', t, 'binding', b, 'human', h, 'team', m, 'agent', a)::text AS config,
        to_jsonb(u) AS "user",
+       (SELECT json_agg(json_build_object('row', one, 'secret', s.reference) ORDER BY one.name COLLATE "C")::text
+          FROM tools one
+          LEFT JOIN secrets s ON s.tenant_id = one.tenant_id AND s.name = one.auth
+         WHERE one.name = ANY(a.tools)) AS tools,
        CASE WHEN pg_current_xact_id_if_assigned() IS NULL
             THEN COALESCE((SELECT latest::text FROM record_writes), '') END AS record_mark
   FROM bindings b

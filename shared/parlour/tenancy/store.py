@@ -1,8 +1,10 @@
 """The room's rows: every named query of `queries.sql` as a function of one open transaction."""
 
+import json
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, get_origin
 from uuid import UUID
 
@@ -28,15 +30,15 @@ from parlour.tenancy.records import (
 
 SQL = Queries.beside(__file__)
 
+_MOST_CONFIGURED = 64
+"""Personas that a worker keeps as it read them; some 20 KB each."""
+
 
 @dataclass(frozen=True, slots=True)
 class _PersonaRow:
-    tenant: JsonObject
-    binding: JsonObject
-    human: JsonObject
-    team: JsonObject
-    agent: JsonObject
+    config: str
     user: JsonObject | None
+    tools: str | None
     record_mark: str | None
 
 
@@ -79,14 +81,20 @@ def persona(tx: Transaction, binding_id: UUID, user_id: UUID | None) -> Persona 
     row = tx.first(SQL["persona"], _PersonaRow, binding_id=binding_id, user_id=user_id)
     if row is None:
         return None
+    user = _fit(User, row.user) if row.user else None
+    return replace(_persona(row.config), user=user, record_mark=row.record_mark, tools=row.tools or "")
+
+
+@lru_cache(maxsize=_MOST_CONFIGURED)
+def _persona(config: str) -> Persona:
+    """A persona without its user. The same text always says the same, whoever's it is."""
+    row = json.loads(config)
     return Persona(
-        tenant=tenant_of(row.tenant),
-        binding=_fit(Binding, row.binding),
-        human=_fit(Human, row.human),
-        team=_fit(Team, row.team),
-        agent=_fit(Agent, row.agent),
-        user=_fit(User, row.user) if row.user else None,
-        record_mark=row.record_mark,
+        tenant=tenant_of(row["tenant"]),
+        binding=_fit(Binding, row["binding"]),
+        human=_fit(Human, row["human"]),
+        team=_fit(Team, row["team"]),
+        agent=_fit(Agent, row["agent"]),
     )
 
 

@@ -1,6 +1,9 @@
 """Which tools an agent has."""
 
+import json
 from collections.abc import Sequence
+from dataclasses import fields
+from functools import lru_cache
 
 from parlour.infra import log
 from parlour.infra.errors import UnknownTool
@@ -8,16 +11,39 @@ from parlour.infra.postgres import Transaction
 from parlour.tools import store
 from parlour.tools.definition import Tool
 
+_MOST_READ = 64
+"""Lists of tools that a worker keeps as it read them; some 30 KB each."""
+
 
 def load_tools(tx: Transaction, names: Sequence[str]) -> list[Tool]:
     """The tools that an agent names, sorted by name. One that does not exist is logged and left out: the agent
     answers without it."""
-    if not names:
-        return []
-    tools = store.tools(tx, names)
+    return _known(store.tools(tx, names), names) if names else []
+
+
+def tools_of(rows: str, names: Sequence[str], hosts: Sequence[str], tenant: str) -> list[Tool]:
+    """The same from rows that were read along with something else, as JSON. `hosts`: those that the tenant's tools may
+    reach; `tenant`: its slug."""
+    return _known(_read(rows, tuple(hosts), tenant), names)
+
+
+def _known(tools: Sequence[Tool], names: Sequence[str]) -> list[Tool]:
     for missing in sorted(set(names) - {tool.name for tool in tools}):
         log.warning("tool_missing", tool=missing)
-    return tools
+    return [*tools]
+
+
+@lru_cache(maxsize=_MOST_READ)
+def _read(rows: str, hosts: tuple[str, ...], tenant: str) -> tuple[Tool, ...]:
+    """Tools from their rows. The same text always says the same."""
+    own = {one.name for one in fields(Tool)}
+    return tuple(
+        Tool(**{
+            **{name: value for name, value in one["row"].items() if name in own},
+            "secret": one["secret"], "hosts": hosts, "tenant": tenant,
+        })
+        for one in json.loads(rows or "[]")
+    )  # fmt: skip
 
 
 def find(tools: Sequence[Tool], name: str) -> Tool:

@@ -84,7 +84,10 @@ def _pulse(principal: Principal, tx: Transaction, about: Focus, now: datetime) -
     if found.since:
         rows = [row for one in found.changes for row in one.rows]
         since = Source("pulse_changes", str(about.id), pulse.version)
-        items.append(Item(Lot.SINCE_PULSE, found.since, since, title="changed since the Pulse", also=_sources(rows)))
+        level = max((one.level for one in found.changes), default=0)
+        items.append(
+            Item(Lot.SINCE_PULSE, found.since, since, level=level, title="changed since the Pulse", also=_sources(rows))
+        )
     return items
 
 

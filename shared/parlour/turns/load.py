@@ -1,21 +1,20 @@
 """Everything a turn needs, read once when it begins: who, as whom, with what, and what was said."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
 from parlour.context import budget, heartbeat, tiers
-from parlour.context.assemble import Begun, begin
+from parlour.context.assemble import is_due
 from parlour.context.calls import Round
 from parlour.context.forms import Basis
 from parlour.context.materials import Materials, Moment
 from parlour.context.past import Message
-from parlour.context.segment import Item, Layer, Lot, Source
-from parlour.context.standing import Standing
+from parlour.context.segment import Item, Lot, Source
 from parlour.context.tokens import Meter
-from parlour.infra.errors import Misconfigured, NotFound, PromptOverflow
+from parlour.infra.errors import Misconfigured, NotFound
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.knowledge.records.linked import Focus, LinkCache, focus
@@ -26,7 +25,7 @@ from parlour.tenancy.bindings import Persona
 from parlour.tools import calls
 from parlour.tools.calls import OpenCall
 from parlour.tools.definition import Tool
-from parlour.tools.registry import load_tools
+from parlour.tools.registry import tools_of
 from parlour.turns import attached, briefed, polite, remembering, store
 from parlour.turns.journal import Call, Journal, Step
 from parlour.turns.prompts import resuming
@@ -63,19 +62,22 @@ class Loaded:
         )
 
 
+type Later = Callable[[Callable[[Transaction], list[Item]]], list[Item]]
+
+
 def load(
     tx: Transaction, lease: Lease, turn: OpenTurn, inputs: Sequence[Inbound], links: LinkCache,
-    providers: Collection[str], now: datetime,
+    providers: Collection[str], now: datetime, later: Later,
 ) -> Loaded:  # fmt: skip
-    """Read the turn's material; `providers` are those that can be asked. NotFound when the
-    binding or the user is gone, Misconfigured when a tier is wrong."""
+    """Read the turn's material; `providers` are those that can be asked, and `later` reads in a transaction of its own
+    what only some turns need. NotFound when the binding or the user is gone, Misconfigured when a tier is wrong."""
     persona = bindings.load(tx, lease.binding_id, lease.user_id)
     if persona is None:
         raise NotFound("the session's binding is gone")
     principal = people.acting(persona)
-    tools = load_tools(tx, persona.agent.tools)
+    tools = _tools(persona)
     about = _about(tx, principal, lease, persona, links, now)
-    read = _Reading(tx, principal, lease, turn, inputs, persona, tools, about, _model(persona, providers))
+    read = _Reading(tx, principal, lease, turn, inputs, persona, tools, about, _model(persona, providers), later)
     journal = Journal((), (), persona.agent.max_tool_iterations) if turn.is_new else read.journal()
     prompting = (None if turn.is_new else read.resumed()) or read.prompting()
     left_open = {} if turn.is_new else {(one.step, one.call_id): one for one in calls.unfinished(tx, turn.id)}
@@ -99,6 +101,7 @@ class _Reading:
     tools: Sequence[Tool]
     about: Focus | None
     model: str
+    later: Later
     is_withheld: bool = False
 
     def journal(self) -> Journal:
@@ -141,16 +144,15 @@ class _Reading:
         known = remembering.at_once(
             self.tx, self.lease, self.persona, before.past, self.inputs, self.turn.frozen_at
         )  # fmt: skip
-        materials, profile = self._materials(before, [*changed, *known.items]), self._profile()
+        materials = self._materials(before, [*changed, *known.items])
         prompting = Prompting(
-            materials, profile, moment, standing, writes=self._writes(), episodes=known.episodes, wanted=before.wanted
+            materials, self._profile(), moment, standing, writes=self._writes(), episodes=known.episodes,
+            wanted=before.wanted,
         )  # fmt: skip
-        once_recalled = _once_recalled(profile, known.episodes)
-        begun = _begun(materials, standing, once_recalled, moment)
-        if begun is None or begun.causes:
-            prompting.materials = self._with_further(materials)
-        elif once_recalled == profile:
-            prompting.begun = begun
+        if is_due(materials, standing, moment):
+            prompting.materials = replace(materials, briefing=[*materials.briefing, *self._further(self.tx)])
+        else:
+            prompting.further = lambda: self.later(self._further)
         return prompting
 
     def _earlier(self) -> Before:
@@ -192,10 +194,9 @@ class _Reading:
             attachments=self._attachments(),
         )  # fmt: skip
 
-    def _with_further(self, materials: Materials) -> Materials:
-        """With what stands further around, for a briefing that may be rendered anew: it stays pinned for long."""
-        further = briefed.further(self.principal, self.tx, self.about, self.persona, self.tools, self.turn.frozen_at)
-        return replace(materials, briefing=[*materials.briefing, *further])
+    def _further(self, tx: Transaction) -> list[Item]:
+        """What stands further around, for a briefing that is rendered anew: it stays pinned for long."""
+        return briefed.further(self.principal, tx, self.about, self.persona, self.tools, self.turn.frozen_at)
 
     def _attachments(self) -> tuple[Item, ...]:
         rows = [row for one in self.inputs for row in one.attached or []]
@@ -213,30 +214,18 @@ class _Reading:
         return {**self.persona.versions, "tool_names": [tool.name for tool in self.tools]}
 
 
+def _tools(persona: Persona) -> list[Tool]:
+    hosts = persona.tenant.settings.get("tool_hosts")
+    known = [str(one) for one in hosts] if isinstance(hosts, list) else []
+    return tools_of(persona.tools, persona.agent.tools, known, persona.tenant.slug)
+
+
 def _model(persona: Persona, providers: Collection[str]) -> str:
     """Which model will be asked first; "" when none can be: whoever asks is told why."""
     with suppress(Misconfigured):
         first = route.available(route.choose(persona.agent.model_routing, "default"), providers)[0]
         return named(first.provider, first.model)
     return ""
-
-
-def _begun(materials: Materials, standing: Standing, profile: budget.Profile, moment: Moment) -> Begun | None:
-    """The turn as it begins with what is known so far; None where it cannot, or has no briefing yet."""
-    if standing.pinned is None:
-        return None
-    try:
-        return begin(materials, standing, profile, moment)
-    except PromptOverflow:
-        return None
-
-
-def _once_recalled(profile: budget.Profile, episodes: int) -> budget.Profile:
-    """The profile when what is recalled later takes all that it may, where it does so before the history."""
-    later = [(Lot.RECALL, Layer.RECALL), *([(Lot.EPISODES, Layer.MEMORY)] if episodes else [])]
-    before = [layer for lot, layer in later if profile.fill.index(lot) < profile.fill.index(Lot.HISTORY)]
-    taken = sum(profile.share(layer).cap - profile.share(layer).floor for layer in before)
-    return replace(profile, total=profile.total - taken) if taken else profile
 
 
 def _tiers(persona: Persona, tools: Sequence[Tool]) -> list[Item]:

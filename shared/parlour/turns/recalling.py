@@ -1,6 +1,6 @@
 """What a turn is reminded of: older messages that its question is about, once when it begins."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from parlour.context.segment import Item, Lot, Source
 from parlour.infra import log
@@ -8,7 +8,7 @@ from parlour.infra.errors import Misconfigured, ProviderRejected, ProviderUnavai
 from parlour.infra.postgres import Transaction
 from parlour.knowledge.index.embed import Vector, embed_question
 from parlour.knowledge.search.question import expand, unsaid
-from parlour.knowledge.search.recall import Recalled, recall
+from parlour.knowledge.search.recall import Recalled, recalling
 from parlour.knowledge.search.recalled import document
 from parlour.knowledge.search.sources import number_rows
 from parlour.memory.recalling import recall as memories
@@ -33,20 +33,23 @@ def add_recalled(running: Running, loaded: Loaded) -> None:
         query = expand(now, unsaid(now.strip(), loaded.asked))
         vector = _vector(running, query)
 
-        def look(tx: Transaction) -> list[Item]:
-            messages = _messages(running, loaded, tx, query, vector) if since or others else []
-            return [*messages, *_episodes(running, loaded, tx, query, vector)]
+        def look(tx: Transaction) -> Callable[[], None]:
+            tx.commit_lazily()  # numbers mean nothing without the prompt that tells of them and is committed after them
+            if not (since or others):
+                return prompting.recalling(lambda: _episodes(running, loaded, tx, query, vector))
+            with recalling(
+                loaded.principal, tx, running.lease.id, query=query, vector=vector, since=since, others=others
+            ) as found:
 
-        found = running.services.database.run(loaded.principal, look)
-    prompting.recalled(found)
+                def numbered() -> list[Item]:
+                    rows = found()
+                    numbers = number_rows(tx, running.lease.id, rows, running.lease.token)
+                    messages = items([(numbers[row.row_id], row) for row in rows])
+                    return [*messages, *_episodes(running, loaded, tx, query, vector)]
 
+                return prompting.recalling(numbered)
 
-def _messages(running: Running, loaded: Loaded, tx: Transaction, query: str, vector: Vector | None) -> list[Item]:
-    """Older messages, of the user's other conversations too where the question points there."""
-    since, others = loaded.prompting.standing.lead.since, points_back(loaded.asked[-1])
-    rows = recall(loaded.principal, tx, running.lease.id, query=query, vector=vector, since=since, others=others)
-    numbers = number_rows(tx, running.lease.id, rows, running.lease.token)
-    return items([(numbers[row.row_id], row) for row in rows])
+        running.services.database.run(loaded.principal, look)()
 
 
 def _episodes(running: Running, loaded: Loaded, tx: Transaction, query: str, vector: Vector | None) -> list[Item]:

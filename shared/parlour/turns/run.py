@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import partial
 from uuid import UUID
 
 from parlour.channels import outbox
@@ -158,11 +159,15 @@ def _overflowed(running: Running, problem: PromptOverflow) -> Answer:
 def _load(running: Running) -> Loaded:
     """The turn's material; a heavy call that was reserved and perhaps never sent to its queue is sent again."""
     services, now = running.services, running.services.clock()
+    transact = partial(services.database.run, running.feed.principal)
+
+    def read(tx: Transaction) -> Loaded:
+        return load(
+            tx, running.lease, running.turn, running.inputs, services.links, services.models, now, later=transact
+        )  # fmt: skip
+
     with running.stages.timed("load"):
-        loaded = services.database.run(
-            running.feed.principal,
-            lambda tx: load(tx, running.lease, running.turn, running.inputs, services.links, services.models, now),
-        )
+        loaded: Loaded = transact(read)
     running.open_calls.update(loaded.open_calls)
     running.prompting, running.tools = loaded.prompting, loaded.tools
     tenant_id = running.feed.principal.tenant_id

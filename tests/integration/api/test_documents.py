@@ -57,7 +57,9 @@ def test_a_document_is_written_read_revised_and_taken_away(
     stale = client.patch(path, json={"title": "X", "version": 1}, headers=yard)
     assert (stale.status_code, stale.json()["error"]["code"]) == (409, "conflict")
     assert client.get(f"/v1/documents/{handle}", headers=yard).json()["content"] == "# Bays\n\nThree."
+    before = len(queues.embedding.sent)
     assert client.delete(f"{path}?version=2", headers=yard).status_code == 204
+    assert len(queues.embedding.sent) == before + 1
     assert client.get(path, headers=yard).status_code == 404
 
 

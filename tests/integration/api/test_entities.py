@@ -34,7 +34,9 @@ def test_a_record_is_made_read_changed_and_deleted(client: TestClient, editor: d
     changed = client.patch("/v1/entities/risk/R-1", json=change, headers=editor).json()
     assert (changed["version"], changed["properties"]) == (2, {"state": "open"})
     assert client.patch(f"/v1/entities/{record['id']}", json={"name": "Crane late"}, headers=editor).status_code == 200
+    before = len(queues.embedding.sent)
     assert client.delete("/v1/entities/risk/R-1", headers=editor).status_code == 204
+    assert len(queues.embedding.sent) == before + 1  # whoever is linked to it has a stale Pulse
     assert client.get("/v1/entities/risk/R-1", headers=editor).status_code == 404
     assert client.get("/v1/entities", headers=editor).json() == {"entities": [], "next_cursor": ""}
 

@@ -84,7 +84,7 @@ def test_the_operators_numbers_and_the_budget(parlour: Parlour, works: Works, ca
     works.get()
     assert parlour("pulse", "numbers") == 0
     told = capsys.readouterr().out
-    assert "age at read" in told
+    assert "merged: changes" in told
     assert "project/NRS" in told
     assert parlour("pulse", "cap", "0.75") == 0
     assert "of $0.75" in capsys.readouterr().out

@@ -33,6 +33,7 @@ from tests.integration.knowledge.vault import (
     QUESTIONS,
     RISK,
     SESSION,
+    SITE,
     TURN,
     WORDS,
     Ask,
@@ -132,6 +133,13 @@ ELSEWHERE: Mapping[str, Sequence[tuple[str, JsonObject]]] = {
         ("/v1/entities/task/open/links", {"params": {"kind": "risk", "most": 1}}),
         ("/v1/entities/project/site/links", {}),
     ],
+    **{
+        f"GET /v1/entities/{path}/pulse{part}": [
+            (f"/v1/entities/{named}/pulse{part}", {}) for named in ("project/site", "risk/closed", SITE, RISK)
+        ]
+        for path in ("{type_key}/{key}", "{record_id}")
+        for part in ("", "/history", "/diff", "/why")
+    },
     "GET /v1/projects/{ref}/documents": [
         ("/v1/projects/project/site/documents", {}),
         (f"/v1/projects/{CLOSED}/documents", {}),
@@ -208,6 +216,8 @@ NOT_ABOUT_RECORDS = {
     "DELETE /v1/messages/{message_id}": "an administrator has a message forgotten, whatever it says",
     "POST /v1/reembedding": "every row is embedded anew", "POST /v1/operations/redrive": "the operator's",
     "GET /v1/costs": "money, also that of the conversations here",
+    "GET /v1/pulses": "what all Pulses cost, also those that are above the reader",
+    "PUT /v1/pulses/cap": "money",
     "POST /v1/tool-results/{token}": "a tool's own answer",
     "GET /v1/sessions/{session_id}/stream": "the same events as a list of them, without an end",
 }  # fmt: skip
@@ -279,8 +289,14 @@ def heard(cluster: Cluster, template: str) -> Iterator[Everything]:
 def _ask_all(vault: Vault) -> Everything:
     vault.furnish()
     vault.settle()
+    vault.write_pulses()
+    vault.settle()
     before = [answers(vault, reader, ASKS) for reader in (vault.below, vault.neighbour)]
     vault.plant()
+    vault.settle()
+    vault.write_pulses()
+    vault.change()
+    vault.write_pulses()
     vault.settle()
     after = [answers(vault, reader, ASKS) for reader in (vault.below, vault.neighbour)]
     reading = [ask for ask in ASKS if ask.name.startswith(("GET", "briefing")) or ask.name in READS]
@@ -318,8 +334,10 @@ SILENT = {
     "GET /v1/tenant", "GET /v1/me", "GET /v1/members", "GET /v1/audit", "GET /v1/reembedding", "GET /v1/attention",
     "GET /v1/attention/failed-sends", "GET /v1/operations/dead-letters", "GET /v1/sessions/{session_id}/events",
     "GET /v1/memory", "GET /v1/memory/common", "GET /v1/forgettings", "GET /v1/forgettings/{report_id}",
+    "GET /v1/entities/{record_id}/pulse/questions/{question_id}",
+    "GET /v1/entities/{type_key}/{key}/pulse/questions/{question_id}",
 }  # fmt: skip
-"""What tells nobody of records."""
+"""What tells nobody of records, or of other people's questions about them."""
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ not there.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
@@ -28,6 +28,8 @@ from parlour.knowledge.records import edges, entities
 from parlour.knowledge.records.record import NewEntity, Patch
 from parlour.knowledge.tools import kit
 from parlour.principal import Principal
+from parlour.pulse.reading import asking
+from parlour.pulse.writing import draft, writer
 from parlour.tools.arguments import check
 from parlour.tools.endpoints import PythonEndpoint
 from parlour.tools.result import failed, succeeded
@@ -39,12 +41,14 @@ from tests.desk import Clock, Delayed, Queue, ScriptedModel, says
 from tests.integration.api.conftest import Flat, Queues, founded, operator
 from tests.integration.knowledge.conftest import execute
 from tests.integration.knowledge.file_desk import FileDesk
+from tests.integration.pulse.author import Author
 
 CANARIES = ("zeppelin", "quagga", "narwhal", "okapi", "dugong", "axolotl")
 """A word of each restricted thing: the record, the file, the document, a change, a message, a conversation."""
 
-RISK, FILE, SESSION, TURN, MESSAGE, NEXT_TURN, PERSON = (UUID(int=0x7000_0000_0000 + at) for at in range(7))
-"""What is restricted, by ids that are known before it is there; the next turn is another of the same conversation."""
+RISK, FILE, SESSION, TURN, MESSAGE, NEXT_TURN, SITE, PERSON = (UUID(int=0x7000_0000_0000 + at) for at in range(8))
+"""What is restricted, by ids that are known before it is there; the next turn is another of the same conversation. The
+site is not, but what goes on there is."""
 
 QUESTIONS = ("Where is the zeppelin?", "And where is the quagga?")
 """What was asked in those two turns, whose prompts are kept."""
@@ -153,9 +157,23 @@ class Vault:
             execute(tx, "UPDATE context_rows SET pending = false")
             execute(tx, "UPDATE entities SET stale_since = NULL, stale_causes = '{}'")
 
+    def write_pulses(self) -> None:
+        """The Pulses of the site are written anew, as far as what they are made of is another; their author says
+        whatever stands in the prompt. What that cost is told to everybody."""
+        services = draft.Services(
+            self.database, lambda: {"anthropic": Author()}, Decimal(20), Decimal(20), timedelta(days=1),
+            lambda _: None, self.clock, uuid7, lambda _: None, lambda low, _: low,
+        )  # fmt: skip
+        with self.database.transaction(self.owner) as tx:
+            asked = asking.refresh(self.owner, tx, SITE, "", uuid7(self.clock()), self.clock())
+        writer.run(services, asked.order, lambda: 300.0)
+        with self.database.transaction(self.owner) as tx:
+            execute(tx, "DELETE FROM spend_days")
+
     def furnish(self) -> None:
         """What everybody may see, and a record whose past nobody below may."""
-        self._make("project", "site", "The site")
+        self._make("project", "yard", "The yard")  # the first of its kind, which takes an id as well
+        self._make("project", "site", "The site", new_id=First(SITE))
         self._make("task", "open", "Pour the slab", "project/site")
         self._make("risk", "open", "Rain", "project/site")
         self._link("task/open", "risk/open", "relates_to")
@@ -167,6 +185,11 @@ class Vault:
         self._change("task/was", Patch(classification=0))
         with self.database.transaction(self.owner) as tx:
             execute(tx, _CLOSED_DESK, id=SESSION, now=self.clock())
+            execute(tx, _CHEAP)
+
+    def change(self) -> None:
+        """The restricted record is another now."""
+        self._change("risk/closed", Patch(name="Zeppelin ledger, closed"))
 
     def plant(self) -> None:
         """What nobody below may meet: a record linked to an open one, a file about an open one, a document in the tree
@@ -263,6 +286,10 @@ _CLOSED_DESK = """
 INSERT INTO bindings (tenant_id, id, slug, display_name, human_id, team_id, agent_id, clearance, created_at, updated_at)
 SELECT tenant_id, %(id)s, 'closed', 'Closed', human_id, team_id, agent_id, 3, %(now)s, %(now)s
   FROM bindings WHERE slug = 'desk'
+"""
+_CHEAP = """
+UPDATE agents
+   SET model_routing = model_routing || '{"cheap": {"provider": "anthropic", "model": "claude-haiku-4-5"}}'
 """
 _CLOSED_SESSION = """
 INSERT INTO sessions (tenant_id, id, user_id, binding_id, entity_id, channel, title, created_at, last_active_at)

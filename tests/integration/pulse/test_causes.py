@@ -11,6 +11,9 @@ from parlour.infra.postgres import Transaction
 from parlour.knowledge.records import edges, entities, stale
 from parlour.knowledge.records.entities import Entity, NewEntity, Patch
 from parlour.pulse.due.sweep import Sweeper, sweep_tenant
+from parlour.pulse.reading import read
+from parlour.pulse.reading import store as read_store
+from parlour.pulse.since import line
 from tests.desk import Delayed
 from tests.integration.knowledge.conftest import Library, execute
 from tests.integration.knowledge.record_desk import RecordDesk, open_record_desk
@@ -60,6 +63,7 @@ def test_many_changes_make_one_due_time_and_are_counted(desk: RecordDesk) -> Non
         desk.change(site.id, Patch(properties={"state": f"open {number}"}))
     assert due_after(desk, site) == 5
     with desk.transaction() as tx:
+        stale.count(tx, site.id)
         seen = stale.unreflected(tx, site.id)
     assert seen is not None
     assert (seen.marks, seen.told, list(seen.causes)) == (6, 0, ["changed"])
@@ -174,3 +178,31 @@ def test_who_asks_disturbs_no_writer(desk: RecordDesk) -> None:
 
 def _sweeper(desk: RecordDesk, orders: Delayed) -> Sweeper:
     return Sweeper(desk.database, orders, Decimal(20), Decimal(5), lambda: desk.now)
+
+
+def test_who_is_linked_to_a_record_that_is_deleted_is_told(desk: RecordDesk) -> None:
+    site, other = desk.create(NewEntity("site", "North yard")), desk.create(NewEntity("plan", "Secret dredger"))
+    bigger = desk.create(NewEntity("goal", "Whole port"))
+    desk.link(site.handle, other.handle, "relates_to")
+    desk.link(site.handle, bigger.handle, "part_of")
+    for gone in (other, bigger):
+        settled(desk)
+        desk.delete(gone.id)
+        assert causes(desk, site) == ["link_changed"]
+        with desk.transaction() as tx:
+            found = read.read(desk.principal, tx, site.handle, desk.now, looked=False)
+            (change,) = read_store.changed_since(tx, site.id, desk.now - timedelta(seconds=1), 0, [], 3)
+        assert found.stale_since == desk.now
+        assert f"{gone.name} deleted" in line([change], ["link_changed"])
+        assert (change.cause, change.title) == ("link_changed", gone.name)
+
+
+def test_who_is_told_of_a_part_that_is_deleted_is_told_once(desk: RecordDesk) -> None:
+    project, goal = desk.create(NewEntity("project", "Tower")), desk.create(NewEntity("goal", "Dry by May"))
+    desk.link(goal.handle, project.handle, "part_of")
+    settled(desk)
+    desk.delete(goal.id)
+    assert causes(desk, project) == ["child_changed"]
+    with desk.transaction() as tx:
+        found = read_store.changed_since(tx, project.id, desk.now - timedelta(seconds=1), 0, [], 3)
+    assert [one.cause for one in found] == ["child_changed"]

@@ -1,6 +1,6 @@
 """Whatever goes wrong with a model, the Pulse stays as it is, the reason is written down, and the next try waits."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 
 import pytest
@@ -8,6 +8,7 @@ import pytest
 from parlour.infra.errors import DatabaseUnavailable, ProviderRejected, ProviderUnavailable
 from parlour.infra.postgres import Database
 from parlour.models.offline import OfflineModel
+from parlour.pulse.due import budget, sweep
 from parlour.pulse.due.rules import GIVEN_UP
 from parlour.pulse.pulse import Order
 from parlour.pulse.writing import writer
@@ -84,6 +85,31 @@ def test_after_so_many_tries_people_are_told(site: Site, capsys: pytest.CaptureF
     assert "PulseGivenUp" in capsys.readouterr().out
 
 
+def test_nobody_is_given_up_for_an_outage(site: Site) -> None:
+    changed(site)
+    for _ in range(GIVEN_UP + 2):
+        site.author.script = [DOWN, DOWN]
+        site.sweep(24 * 3600)
+        site.write()
+    assert round((site.due_at() - site.now) / timedelta(minutes=1)) == 60
+    assert (site.state("dead_at"), site.state("failures")) == (None, GIVEN_UP + 2)
+    site.author.script = ["no JSON"]
+    site.sweep(3600)
+    site.write()
+    assert (site.state("dead_at"), site.state("failures")) == (None, 1)
+
+
+def test_a_fault_of_our_own_is_a_try_as_well(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    changed(site)
+    for _ in range(GIVEN_UP):
+        site.author.script = [ValueError("nobody foresaw it")]
+        site.sweep(24 * 3600)
+        with pytest.raises(ValueError, match="nobody foresaw it"):
+            site.write()
+    assert (site.state("problem"), site.state("failures"), site.day("failed")) == ("error", GIVEN_UP, GIVEN_UP)
+    assert "PulseGivenUp" in capsys.readouterr().out
+
+
 def test_the_first_pulse_that_fails_leaves_none(site: Site) -> None:
     site.author.script = ["no JSON"]
     site.sweep()
@@ -102,6 +128,7 @@ def test_without_a_model_of_the_agents_it_waits_for_one(site: Site) -> None:
 
 def test_what_has_no_room_in_the_budget_waits_for_the_next_day_and_says_so(site: Site) -> None:
     site.sweep()
+    site.desk.rows(f"DELETE FROM pulse_states WHERE entity_id <> '{site.id}' RETURNING 1")  # nobody else is under way
     site.pulse_cap = Decimal("0.0001")
     site.write()
     assert site.author.requests == []
@@ -114,6 +141,54 @@ def test_what_has_no_room_in_the_budget_waits_for_the_next_day_and_says_so(site:
     site.write()
     assert site.pulse() is not None
     assert site.state("waiting_for") is None
+
+
+def test_what_others_that_are_being_written_may_leave_is_looked_at_soon(site: Site) -> None:
+    site.create("site/pier", "Pier", place="the south quay")
+    site.embed()
+    site.sweep()
+    ours = {str(one) for (one,) in site.desk.rows("SELECT id FROM entities WHERE key IN ('harbour', 'pier')")}
+    orders = [Order.from_json(body) for body, _ in site.orders.sent if body["entity_id"] in ours]
+    site.pulse_cap = Decimal("0.0009")
+
+    def meanwhile() -> None:
+        site.author.during = lambda: None
+        writer.run(site.services(), orders[1], lambda: 300.0)
+
+    site.author.during = meanwhile
+    writer.run(site.services(), orders[0], lambda: 300.0)
+    assert len(site.author.requests) == 1
+    waits = site.desk.rows(
+        "SELECT w.due_at FROM pulse_states s JOIN work_due w ON w.id = s.entity_id WHERE s.waiting_for = 'budget'"
+    )
+    [(due_at,)] = waits
+    assert isinstance(due_at, datetime)
+    assert round((due_at - site.now) / timedelta(minutes=1)) == 5
+
+
+def test_a_larger_budget_frees_what_waits_for_one(site: Site) -> None:
+    site.pulse_cap = Decimal("0.0001")
+    site.sweep()
+    assert site.state("waiting_for") == "budget"
+    with site.desk.database.transaction(site.admin) as tx:
+        budget.set_cap(site.admin, tx, Decimal(10), site.now)
+    assert site.due_at() <= site.now
+    site.sweep(1)
+    site.write()
+    assert site.pulse() is not None
+
+
+def test_no_more_is_sent_than_the_writers_get_through(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sweep, "MOST", 2)
+    for number in range(4):
+        site.create(f"site/pier{number}", "Pier", place="the south quay")
+    assert (site.sweep().sent, site.sweep(60).sent) == (2, 0)
+    site.orders.sent.clear()
+    site.desk.rows(
+        "UPDATE pulse_states SET expected_usd = NULL"
+        " WHERE entity_id = (SELECT min(entity_id::text)::uuid FROM pulse_states WHERE expected_usd > 0) RETURNING 1"
+    )
+    assert site.sweep(60).sent == 1
 
 
 def test_the_tenants_cap_holds_for_pulses_too(site: Site) -> None:

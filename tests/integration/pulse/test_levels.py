@@ -9,12 +9,12 @@ import pytest
 
 from parlour.context.packing import unpacked
 from parlour.infra.errors import LeaseHeld
-from parlour.infra.jsonable import canonical
+from parlour.infra.jsonable import JsonObject, canonical
 from parlour.principal import Principal
 from parlour.pulse.reading import asking
 from parlour.pulse.reading.read import seen
 from tests import papers
-from tests.integration.pulse.author import Documents, answer
+from tests.integration.pulse.author import Documents, answer, everything
 from tests.integration.pulse.site import Site
 
 SECRET = "ZEBRA"
@@ -41,6 +41,15 @@ def with_a_secret(site: Site) -> None:
     site.link("job/claim", "site/harbour", "part_of")
     site.embed()
     site.author.script = [misattributing] * 8
+
+
+def look(site: Site, clearance: int) -> JsonObject:
+    """What a reader is told of it over the API."""
+    who, record_id = reader(site, clearance), site.id
+    with site.desk.database.transaction(who) as tx:
+        found = seen(who, tx, record_id)
+    assert found is not None
+    return found.to_json()
 
 
 def told_to(site: Site, clearance: int) -> str:
@@ -163,3 +172,32 @@ def test_a_question_that_gets_no_answer_says_why(site: Site) -> None:
         told = asking.answer(site.admin, tx, "site/harbour", question)
     assert (told["problem"], told["markdown"]) == ("bad_json", "")
     assert site.state("failures") in (None, 0)
+
+
+def test_a_level_whose_text_cannot_be_written_holds_up_no_other_and_is_no_news_below(site: Site) -> None:
+    with_a_secret(site)
+    site.refresh()
+    for place in ("the west quay", "the east quay"):
+        site.author.script = [everything, "no JSON"]
+        site.change("site/harbour", place=place)
+        site.sweep(600)
+        site.write()
+    assert "the east quay" in site.pulse()
+    assert "the east quay" not in site.pulse(level=3)
+    below, above = look(site, 0), look(site, 3)
+    assert (below["stale_since"], below["problem"], below["failures"], below["due_at"]) == (None, None, 0, None)
+    assert (above["problem"], above["failures"]) == ("bad_json", 2)
+    assert "the east quay" in str(above["since"])
+    site.change("site/harbour", place="the dry dock")
+    assert "the dry dock" in str(look(site, 0)["since"])
+    assert look(site, 0)["problem"] is None
+
+
+def test_when_it_was_looked_at_is_told_to_those_who_may_know_why(site: Site) -> None:
+    site.refresh()
+    before = look(site, 0)
+    with_a_secret(site)
+    site.sweep()
+    site.write()
+    assert site.pulse("checked_at > generated_at")
+    assert look(site, 0) == before

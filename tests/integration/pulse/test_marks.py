@@ -11,12 +11,12 @@ from uuid import UUID
 import pytest
 
 from parlour.infra import work_due
-from parlour.infra.postgres import Database
+from parlour.infra.postgres import Database, Transaction
 from parlour.infra.queries import Query
 from parlour.knowledge.records import stale
 from parlour.knowledge.records.entities import NewEntity
 from parlour.knowledge.records.stale import Unreflected
-from parlour.pulse.due import ending, rules
+from parlour.pulse.due import ending, rules, store
 from parlour.pulse.due.sweep import Sweeper, sweep_tenant
 from parlour.pulse.pulse import Order
 from tests.desk import Delayed
@@ -44,8 +44,10 @@ _STATE = Query(
     "-",
     "SELECT coalesce(failures, 0) AS failures, waiting_for FROM pulse_states WHERE entity_id = %(id)s",
 )
+_BESIDE = Query("test.beside", "-", "SELECT count(*) AS marks FROM pulse_marks WHERE entity_id = %(id)s")
 _CLEAN = (
     "UPDATE entities SET marks = 0, marks_told = 0, stale_since = NULL, stale_causes = '{}', stale_marks = '{}'",
+    "DELETE FROM pulse_marks",
     "DELETE FROM work_due WHERE kind = 'pulse'",
     "DELETE FROM pulse_states",
     "DELETE FROM pulse_days",
@@ -110,18 +112,19 @@ class Stored:
         with self.database.transaction(self.tenant_id) as tx:
             ours = ending.is_ours(tx, self.ids[record], until)
             if ours:
-                ending.failed(tx, self.ids[record], "provider_unavailable", until, now)
+                ending.failed(tx, self.ids[record], "bad_json", until, now)
         return ours
 
     def show(self, record: int) -> Shown:
         with self.database.transaction(self.tenant_id) as tx:
             found = stale.unreflected(tx, self.ids[record])
+            beside = tx.value(_BESIDE, id=self.ids[record])
             due = work_due.find(tx, "pulse", self.ids[record])
             state = tx.first(_STATE, State, id=self.ids[record]) or State(0, None)
         assert found is not None
         return Shown(
-            found.since, dict(found.causes), found.marks, found.told, due.due_at if due else None, state.failures,
-            state.waiting_for,
+            found.since, dict(found.causes), found.marks + beside, found.told, due.due_at if due else None,
+            state.failures, state.waiting_for,
         )  # fmt: skip
 
 
@@ -243,28 +246,141 @@ def test_writers_at_once_are_one(stored: Stored, four: list[Stored]) -> None:
     assert len([one for one in begun if one]) == 1
 
 
-def test_a_change_that_comes_while_a_writer_ends_is_not_lost(stored: Stored, four: list[Stored]) -> None:
+def ending_at(stored: Stored) -> tuple[datetime, datetime, Unreflected]:
+    """A writer of record 0 that has read: when, until when it holds it, and the marks."""
     due(stored)
     now = START + timedelta(minutes=3)
     stored.sweep(now)
-    until = now + LIFE
-    seen = stored.begin(0, until, now)
+    seen = stored.begin(0, now + LIFE, now)
     assert seen is not None
-    told = Unreflected(seen.marks, 0, None, seen.causes)
+    return now, now + LIFE, Unreflected(seen.marks, 0, None, seen.causes)
+
+
+def end(tx: Transaction, stored: Stored, told: Unreflected, read_at: datetime, until: datetime) -> None:
+    ending.written(
+        tx, stored.ids[0], told, read_at, window=WINDOWS[0], age=AGE, held_until=until, cost_usd=COST,
+        now=read_at + timedelta(seconds=3),
+    )  # fmt: skip
+
+
+def test_a_change_that_comes_before_a_writer_tells_is_not_lost(stored: Stored, four: list[Stored]) -> None:
+    now, until, told = ending_at(stored)
+    later = now + timedelta(seconds=2)
+    with stored.database.transaction(stored.tenant_id) as tx:
+        assert ending.is_ours(tx, stored.ids[0], until)
+        changing = Thread(target=lambda: four[0].mark(0, "changed", later))
+        changing.start()
+        changing.join(10)
+        assert not changing.is_alive()
+        end(tx, stored, told, now, until)
+    shown = stored.show(0)
+    assert (shown.since, shown.causes, shown.due_at) == (later, {"changed": later}, later + WINDOWS[0])
+    assert shown.marks == shown.told + 1
+
+
+def test_a_change_that_comes_after_a_writer_told_waits_for_it_and_is_not_lost(
+    stored: Stored, four: list[Stored]
+) -> None:
+    now, until, told = ending_at(stored)
     later = now + timedelta(seconds=2)
     changing = Thread(target=lambda: four[0].mark(0, "changed", later))
     with stored.database.transaction(stored.tenant_id) as tx:
         assert ending.is_ours(tx, stored.ids[0], until)
+        end(tx, stored, told, now, until)
         changing.start()
-        changing.join(0.3)
+        changing.join(0.5)
         assert changing.is_alive()
-        ending.written(
-            tx, stored.ids[0], told, now, window=WINDOWS[0], age=AGE, held_until=until, cost_usd=COST, now=later
-        )
     changing.join(10)
     shown = stored.show(0)
     assert (shown.since, shown.causes, shown.due_at) == (later, {"changed": later}, later + WINDOWS[0])
     assert shown.marks == shown.told + 1
+
+
+def test_a_change_that_is_committed_after_a_writer_told_is_told_of_next(stored: Stored, four: list[Stored]) -> None:
+    now, until, told = ending_at(stored)
+    later = now - timedelta(seconds=2)
+    with four[0].database.transaction(stored.tenant_id) as open_one:
+        stale.mark(open_one, stored.ids[0], "changed", later)
+        with stored.database.transaction(stored.tenant_id) as tx:
+            assert ending.is_ours(tx, stored.ids[0], until)
+            end(tx, stored, told, now, until)
+        assert stored.show(0).due_at == now + WINDOWS[0]  # somebody is at it: what of, nobody knows yet
+    then = now + timedelta(minutes=1)
+    assert 0 in stored.sweep(then)
+    seen = stored.begin(0, then + LIFE, then)
+    assert seen is not None
+    assert (seen.marks, seen.causes) == (told.marks + 2, {"changed": later})
+    assert stored.written(0, seen, then, then + LIFE, then)
+    shown = stored.show(0)
+    assert (shown.since, shown.told) == (None, shown.marks)
+
+
+def test_those_who_change_parts_of_a_stale_whole_do_not_wait_for_each_other(stored: Stored, four: list[Stored]) -> None:
+    due(stored)
+    marks = stored.show(WHOLE).marks
+    later = START + timedelta(seconds=5)
+    other = Thread(target=lambda: four[1].mark(1, "changed", later))
+    with four[0].database.transaction(stored.tenant_id) as tx:
+        stale.mark(tx, stored.ids[0], "changed", later)
+        other.start()
+        other.join(10)
+        assert not other.is_alive()
+    assert stored.show(WHOLE).marks == marks + 2
+
+
+def test_a_kind_that_is_switched_on_while_its_pulses_are_settled_loses_no_mark(stored: Stored) -> None:
+    due(stored)
+    now = START + timedelta(minutes=3)
+    rag = "UPDATE entity_types SET rag = jsonb_set(rag, '{pulse}', %(to)s::jsonb) WHERE key = 'kind0'"
+    with stored.desk.transaction() as tx:
+        execute(tx, rag, to='"off"')
+        gone = [row for row in store.due(tx, now, 99) if row.gone]
+        execute(tx, rag, to='"auto"')
+    stored.mark(0, "changed", now)
+    with stored.desk.transaction() as tx:
+        assert [row.id for row in gone] == [stored.ids[0]]
+        assert store.settle(tx, [(row.id, row.due_at) for row in gone]) == 0
+    assert 0 in stored.sweep(now)
+
+
+def test_what_somebody_is_just_marking_is_not_settled(stored: Stored, four: list[Stored]) -> None:
+    due(stored)
+    now = START + timedelta(minutes=3)
+    rag = "UPDATE entity_types SET rag = jsonb_set(rag, '{pulse}', %(to)s::jsonb) WHERE key = 'kind0'"
+    with four[0].database.transaction(stored.tenant_id) as open_one:
+        stale.mark(open_one, stored.ids[0], "changed", now)
+        with stored.desk.transaction() as tx:
+            execute(tx, rag, to='"off"')
+            gone = [row for row in store.due(tx, now, 99) if row.gone]
+            assert store.settle(tx, [(row.id, row.due_at) for row in gone]) == 0
+    assert stored.sweep(now + timedelta(minutes=1)).count(0) == 0
+    with stored.desk.transaction() as tx:
+        assert work_due.find(tx, "pulse", stored.ids[0]) is None
+
+
+def test_a_writer_that_finds_no_kind_with_pulses_settles_only_what_is_still_without(stored: Stored) -> None:
+    now, until, _ = ending_at(stored)
+    stored.mark(0, "changed", now)  # and the kind has Pulses again
+    with stored.desk.transaction() as tx:
+        ending.gone(tx, stored.ids[0], until, now)
+    assert stored.sweep(now + timedelta(minutes=1)).count(0) == 1
+
+
+def test_one_that_was_given_up_is_tried_again_when_it_changes(stored: Stored) -> None:
+    due(stored)
+    now = START + timedelta(minutes=3)
+    for _ in range(rules.GIVEN_UP):
+        stored.sweep(now)
+        stored.begin(0, now + LIFE, now)
+        assert stored.failed(0, now + LIFE, now)
+        due_at = stored.show(0).due_at
+        assert due_at
+        tried, now = now, due_at
+    assert now == tried + timedelta(days=1)
+    stored.mark(0, "changed", tried + timedelta(minutes=1))
+    assert stored.show(0).due_at == tried + stale.RETRY_GIVEN_UP
+    stored.mark(0, "changed", tried + timedelta(hours=2))
+    assert stored.show(0).due_at == tried + stale.RETRY_GIVEN_UP
 
 
 def test_a_change_whose_clock_is_behind_the_reading_keeps_its_time(stored: Stored) -> None:

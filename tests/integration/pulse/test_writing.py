@@ -2,7 +2,10 @@
 
 from datetime import timedelta
 
+from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import JsonObject
+from parlour.knowledge.documents import written
+from parlour.knowledge.documents.written import Revision
 from parlour.models.offline import OfflineModel
 from parlour.models.request import objects
 from parlour.pulse import extractive
@@ -112,6 +115,25 @@ def test_the_newest_file_is_told_of_however_many_rows_are_nearer(site: Site) -> 
     site.refresh()
     told = [text for text in site.author.read.values() if text.startswith("report.pdf")]
     assert any("page 2" in text and "0.35 mm" in text for text in told)
+
+
+def test_what_was_just_written_is_told_of_before_it_has_a_vector(site: Site) -> None:
+    for number in range(20):
+        site.create(f"job/n{number}", f"Harbour Office, slab {number}", state="open")
+        site.link(f"job/n{number}", "site/harbour", "part_of")
+    owner = site.admin
+    site.create("project/p", "Other", client="c", status="tender", contractor="d")
+    with site.desk.database.transaction(owner) as tx:
+        written.create(owner, tx, "project/p", "Notes", content="All is dry.", key="notes", now=site.now, new_id=uuid7)
+    site.link("document/notes", "site/harbour", "about")
+    site.embed()
+    site.refresh()
+    with site.desk.database.transaction(owner) as tx:
+        change = Revision(content="The roof has collapsed.")
+        written.revise(owner, tx, "document/notes", change, None, site.now, uuid7)
+    site.sweep()
+    site.write()
+    assert "The roof has collapsed" in str(site.author.read)
 
 
 def test_what_changes_while_it_is_written_stays_to_be_told_of(site: Site) -> None:

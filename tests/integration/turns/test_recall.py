@@ -150,7 +150,8 @@ def test_a_reply_whose_source_was_closed_since_is_not_recalled(
     desk.rows(f"UPDATE context_rows SET content = {told} WHERE message_id = {_FIRST_REPLY} RETURNING 1")
     ((document,),) = desk.rows(
         "INSERT INTO citations (tenant_id, message_id, number, title, document_id)"
-        f" SELECT d.tenant_id, {_FIRST_REPLY}, 1, d.title, d.id FROM documents d LIMIT 1 RETURNING document_id"
+        f" SELECT d.tenant_id, {_FIRST_REPLY}, 1, d.title, d.id FROM documents d ORDER BY d.classification LIMIT 1"
+        " RETURNING document_id"
     )
     desk.write_web(*long_talk, ASKED)
     desk.model.script = [RuntimeError("the worker dies"), says("KX-4471.")] if goes_on else [says("KX-4471.")]

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from parlour.context import forms, lead
+from parlour.context import lead, shelving
 from parlour.context.assemble import Assembled, begin
 from parlour.context.budget import MESSAGING
 from parlour.context.past import PastTurn
@@ -54,7 +54,7 @@ def _sizes(assembled: Assembled, standing: Standing) -> dict[str, int]:
     tokens = assembled.tokens_by_layer
     return {
         "prompt": sum(tokens.values()), "lead": tokens.get(Layer.SUMMARY.name.lower(), 0), "history": tokens["history"],
-        "standing": len(canonical(forms.to_json(replace(standing, pinned=None)))),
+        "standing": len(canonical(shelving.to_json(replace(standing, pinned=None)))),
         "entries": len(assembled.ledger.entries),
     }  # fmt: skip
 

@@ -36,6 +36,25 @@ def test_a_query_may_be_planned_anew_each_time() -> None:
     assert (found["one"].description, found["one"].sql) == ("The first.", "SELECT 1")
 
 
+def test_a_query_may_be_planned_once_for_all_parameters() -> None:
+    found = parse("-- name: one\n-- plan: once\n-- The first.\nSELECT 1;", "turns")
+    assert (found["one"].once, found["one"].anew) == (True, False)
+    assert (found["one"].description, found["one"].sql) == ("The first.", "SELECT 1")
+
+
+def test_what_is_sent_has_neither_comments_nor_indentation() -> None:
+    found = parse("-- name: one\n-- The first.\nWITH a AS (\n    -- Why it is so.\n    SELECT 1\n)\nSELECT;", "turns")
+    assert found["one"].sql == "WITH a AS (\nSELECT 1\n)\nSELECT"
+
+
+def test_no_text_in_a_statement_goes_over_lines() -> None:
+    """Its indentation would be part of it."""
+    shipped = [one for file in Path("shared/parlour").rglob("queries.sql") for one in Queries(file).values()]
+    lines = [line for one in shipped for line in one.sql.splitlines() if "--" not in line]
+    assert len(lines) > 1_000
+    assert not [line for line in lines if line.count("'") % 2]
+
+
 @pytest.mark.parametrize(
     "text",
     ["-- name: bare\nSELECT 1;", "-- name: empty\n-- Says something.\n", f"{TEXT}\n-- name: one\n-- Again.\nSELECT 1;"],

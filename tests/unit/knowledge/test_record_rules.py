@@ -130,8 +130,8 @@ def test_a_record_is_looked_at_where_its_kind_says() -> None:
         ({"rag": {"semantic": "{{name}}"}}, True),
         ({"rag": {"context": "off"}}, True),
         ({"rag": {"pulse": "auto"}}, True),
-        ({"rag": {"pulse_prompt": "What holds it up."}}, True),
-        ({"rag": {"status_properties": ["state"]}}, True),
+        ({"rag": {"pulse_prompt": "What holds it up."}}, False),
+        ({"rag": {"status_properties": ["state"]}}, False),
         ({"properties": {"a": {"type": "text", "label": "A!"}}}, True),
         ({"rag": {"icon": "x", "coalesce_seconds": 60}}, False),
         ({"properties": {"a": {"type": "text", "description": "more"}}}, False),
@@ -140,6 +140,12 @@ def test_a_record_is_looked_at_where_its_kind_says() -> None:
 def test_only_what_is_read_has_records_described_anew(change: JsonObject, anew: bool) -> None:
     before: JsonObject = {"display_name": "Risk", "properties": {"a": {"type": "text"}}, "rag": {}}
     assert is_told_anew(before, {**before, **change}) is anew
+
+
+@pytest.mark.parametrize("change", [{"pulse_prompt": "What holds it up."}, {"status_properties": ["state"]}])
+def test_how_pulses_are_written_is_read_where_there_are_some(change: JsonObject) -> None:
+    before: JsonObject = {"display_name": "Risk", "properties": {}, "rag": {"pulse": "auto"}}
+    assert is_told_anew(before, {**before, "rag": {"pulse": "auto", **change}})
 
 
 @pytest.mark.parametrize("key", KINDS)

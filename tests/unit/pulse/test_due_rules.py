@@ -76,6 +76,12 @@ def test_what_costs_nothing_fits_into_a_budget_of_nothing_unless_calls_are_switc
     assert (room_again(off, NOW), room_again(nothing, NOW)) == (NOW + 60 * MINUTE, next_day(NOW))
 
 
+def test_what_others_may_leave_of_a_budget_is_looked_at_soon() -> None:
+    under_way = Budget(Decimal(1), Decimal(), Decimal(1))
+    assert room_again(under_way, NOW) == NOW + 5 * MINUTE
+    assert room_again(under_way, next_day(NOW) - MINUTE) == next_day(NOW)
+
+
 def test_a_budget_that_is_overdrawn_has_no_room() -> None:
     assert Budget(Decimal(1), Decimal(2), Decimal()).room == 0
 
@@ -95,3 +101,7 @@ def test_a_fresh_pulse_is_looked_at_when_it_is_old_and_a_stale_one_after_its_win
 def test_tries_come_later_each_time_and_daily_once_people_were_told() -> None:
     assert [back_off(failures) / MINUTE for failures in (1, 2, 3, 7)] == [1, 2, 4, 64]
     assert back_off(GIVEN_UP) == back_off(GIVEN_UP + 50) == timedelta(days=1)
+
+
+def test_an_outage_is_over_some_time_and_nobodys_fault() -> None:
+    assert [back_off(failures, "provider_unavailable") / MINUTE for failures in (1, 3, 7, 8, 99)] == [1, 4, 60, 60, 60]

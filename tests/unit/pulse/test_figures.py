@@ -1,6 +1,8 @@
 """A figure is one that its sources have, however it is written; what would have to be reckoned is none."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from parlour.pulse.figures import figures
 
@@ -30,6 +32,25 @@ def holds(text: str, *sources: str) -> bool:
         ("Three weeks more.", "3 weeks"),
         ("Since 09:30.", "[2026-03-02 09:30] state: done"),
         ("No figure at all.", ""),
+        ("On the 6th.", "due: 2026-03-06"),
+        ("Due in April 2026.", "due: 2026-04-20"),
+        ("Due in April.", "due: 2026-04-20"),
+        ("Due on 2026-03-06.", "06.03.2026"),
+        ("Due on 06/03/2026.", "due: 2026-03-06"),
+        ("Due on 06/03/2026.", "due: 06/03/2026"),
+        ("A claim of 2.4 Cr.", "2,40,00,000"),
+        ("A claim of 24 lakhs.", "24,00,000"),
+        ("A claim of 2.4 crore.", "2.4 crore"),
+        ("A claim of 2,400,000.", "2.4M"),
+        ("12 metres wide", "12m wide"),
+        ("Three million.", "3,000,000"),
+        ("Twenty-five tasks.", "25 tasks"),
+        ("A dozen tasks.", "12 tasks"),
+        ("Two hundred tasks.", "200 tasks"),
+        ("The margin fell by 5%.", "margin: -5%"),
+        ("The margin fell to -5%.", "margin: -5%"),
+        ("The margin is -5%.", "margin: \u22125%"),
+        ("Weeks 3-5.", "weeks 3 to 5"),
         ("It may 5 times.", "5"),
     ],
 )
@@ -50,6 +71,19 @@ def test_what_a_source_says_in_another_spelling_holds(text: str, source: str) ->
         ("It is 20 days late.", "planned 2026-03-06, forecast 2026-03-26"),
         ("Five risks are open.", "risk one, risk two, risk three"),
         ("7", ""),
+        ("The claim is 2.4 crore.", "2.4 lakh"),
+        ("3 million dollars are missing.", "3 risks are open"),
+        ("Three million are missing.", "3 risks are open"),
+        ("3 risks are open.", "3 million dollars"),
+        ("Handover in April 2026.", "handover: 2026-03-20"),
+        ("Handover in April.", "handover: 2026-03-20"),
+        ("Handover on 03/06/2026.", "handover: 06/03/2026"),
+        ("Handover on 07/03/2026.", "handover: 2026-03-06"),
+        ("3 risks are open.", "due: 2026-03-06"),
+        ("The margin is 5%.", "margin: -5%"),
+        ("The margin is -5%.", "margin: 5%"),
+        ("Fifteen tasks are blocked.", "nothing"),
+        ("Twenty-five tasks are blocked.", "5 tasks"),
     ],
 )
 def test_what_no_source_says_does_not(text: str, source: str) -> None:
@@ -59,3 +93,13 @@ def test_what_no_source_says_does_not(text: str, source: str) -> None:
 def test_every_source_counts() -> None:
     assert holds("3 open, due on 6 March.", "open 3", "due: 2026-03-06")
     assert not holds("3 open, due on 6 March.", "open 3")
+
+
+@pytest.mark.parametrize("text", ["1.2,3,4", "2.5,10,20", "12,345.678,9", "1'2.3.4,5", "\u0967,\u0968.\u0969,4"])
+def test_digits_that_are_no_number_of_anybodys_are_read_somehow(text: str) -> None:
+    assert holds(text, text)
+
+
+@given(st.text(alphabet="0123456789.,'\u2019\u00a0\u202f\u0967kmbthMay -/", max_size=24))
+def test_every_text_has_its_own_figures(text: str) -> None:
+    assert holds(text, text)

@@ -12,7 +12,7 @@ NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 
 def change(cause: str, title: str, content: str = "", total: int = 1, minutes: int = 0) -> Change:
     at = NOW + timedelta(minutes=minutes)
-    return Change(cause, title, content, at, total, at, ["context_rows/1"])
+    return Change(cause, title, content, at, total, at, ["context_rows/1"], 0)
 
 
 def delta(name: str, what: str) -> str:

@@ -110,6 +110,9 @@ def test_there_are_so_many_at_most_and_none_twice() -> None:
         ("<img src=x onerror=alert(1)>less than < 0.4", "less than < 0.4"),
         ("On [2026-03-02] it began", "On [2026-03-02] it began"),
         ("12 cranes", "12 cranes"),
+        ("[[x](y)](http://evil.example)", "x"),
+        ("[x]<b>(http://evil.example)", "x"),
+        ("<<b>script>alert", "alert"),
     ],
 )
 def test_what_is_shown_is_one_plain_line(text: str, shown: str) -> None:

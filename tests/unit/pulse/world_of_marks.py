@@ -50,9 +50,16 @@ class Shown:
 
 @dataclass
 class Cause:
-    since: datetime
-    first: int
-    last: int
+    """When it came up, by the number of the mark."""
+
+    times: dict[int, datetime]
+
+    @property
+    def since(self) -> datetime:
+        return min(self.times.values())
+
+    def after(self, mark: int) -> "Cause":
+        return Cause({number: at for number, at in self.times.items() if number > mark})
 
 
 class Marked(Protocol):
@@ -94,8 +101,7 @@ class Record:
         self.marks += 1
         is_first = self.since is None
         self.since = self.since or now
-        found = self.causes.setdefault(cause, Cause(now, self.marks, self.marks))
-        found.last = self.marks
+        self.causes.setdefault(cause, Cause({})).times[self.marks] = now
         by = self.since + self.window
         if self.due_at is None or (self.held_until is None and is_first and by < self.due_at):
             self.due_at = by
@@ -152,11 +158,8 @@ class Rules:
         if one.held_until != until:
             return False
         one.told = max(one.told, seen.marks)
-        one.causes = {
-            cause: found if found.first > seen.marks else Cause(read_at, seen.marks + 1, found.last)
-            for cause, found in one.causes.items()
-            if found.last > seen.marks
-        }
+        later = {cause: found.after(seen.marks) for cause, found in one.causes.items()}
+        one.causes = {cause: found for cause, found in later.items() if found.times}
         one.since = min((found.since for found in one.causes.values()), default=None)
         one.due_at, one.held_until = rules.look_at(one.since, one.window, now, AGE), None
         one.failures, one.waiting_for, one.asked_at, one.cost = 0, None, None, COST

@@ -7,7 +7,7 @@ import { rich } from "./richtext.js";
 import { ago, level, path, spaced } from "./said.js";
 
 const SOON = 4000; // between two looks while something is to come
-const SELDOM = 30_000; // the same when nothing is
+const SELDOM = 10_000; // the same when nothing is
 const LOOKS = 60; // for an answer
 const WAITS = { budget: "for the day's budget: the next one begins at midnight UTC", backoff: "for another try" };
 

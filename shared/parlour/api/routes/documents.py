@@ -149,6 +149,7 @@ def remove_document(ref: Handle, caller: Editor, version: Annotated[int | None, 
     """Take a document away; what stood under it takes its place in the tree."""
     with caller.transaction() as tx:
         written.remove(caller.principal, tx, ref, version, caller.now, caller.services.new_id)
+    caller.embed_soon()
 
 
 def _home(document: Document) -> UUID:

@@ -187,6 +187,7 @@ def _deleted(caller: Caller, ref: Ref, version: int | None, if_match: str) -> No
         written.delete(
             caller.principal, tx, ref, _version(version, if_match), caller.now, caller.services.new_id
         )  # fmt: skip
+    caller.embed_soon()
 
 
 def _version(given: int | None, if_match: str) -> int | None:

@@ -80,6 +80,7 @@ def delete_file(file_id: UUID, caller: Editor) -> dict[str, bool]:
     services = caller.services
     with services.connections.rent() as database:
         uploads.delete(caller.principal, database, services.uploads, file_id, caller.now, services.new_id)
+    caller.embed_soon()
     return {"deleted": True}
 
 

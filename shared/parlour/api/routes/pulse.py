@@ -47,7 +47,10 @@ of_a_record = APIRouter()
 def read_pulse(record: Record, caller: Reader, watching: Watching = False) -> JsonObject:
     """The Pulse as far as the caller may see it, since when it is stale and why, and what changed since in one line."""
     with caller.transaction() as tx:
-        return read.read(caller.principal, tx, record, caller.now, looked=not watching).to_json()
+        seen = read.read(caller.principal, tx, record, caller.now, looked=not watching)
+    if seen.closed:  # it was found to tell of too much, and is to be written anew
+        caller.embed_soon()
+    return seen.to_json()
 
 
 @of_a_record.post("/refresh", status_code=202)
@@ -113,7 +116,9 @@ def put_pulse_cap(change: PulseCapChange, caller: Admin) -> JsonObject:
             audit.record(
                 caller.principal, tx, "pulse_cap.changed", target, told, caller.now, caller.services.new_id
             )  # fmt: skip
-        return _numbers(caller, tx, 1)
+        told_now = _numbers(caller, tx, 1)
+    caller.embed_soon()  # what waited for room is due now
+    return told_now
 
 
 def _numbers(caller: Caller, tx: Transaction, days: int) -> JsonObject:

@@ -1,13 +1,26 @@
 -- Pulses: what is going on with a record now, written once and read often.
 
 -- stale_since: the first change that the record's Pulses do not tell of; null while they tell of all. stale_causes: why,
--- once each, in the order in which they came up. stale_marks: {cause: {"since", "first", "last"}}, when it first came up
--- since stale_since, at which mark, and at which it last did. marks counts all marks there ever were: a writer that read
--- at mark n clears what is not younger than n. marks_told: the n of the writer that cleared last.
+-- once each, in the order in which they came up. stale_marks: {cause: {"since", "first"}}, when it first came up since
+-- stale_since, and at which mark. marks counts all marks there ever were: a writer that read at mark n clears what is not
+-- younger than n. marks_told: the n of the writer that cleared last.
 ALTER TABLE entities
     ADD COLUMN stale_marks jsonb NOT NULL DEFAULT '{}',
     ADD COLUMN marks       bigint NOT NULL DEFAULT 0,
     ADD COLUMN marks_told  bigint NOT NULL DEFAULT 0;
+
+-- Marks for a cause that stands in the record already: written without its row, which a writer counts them into before it
+-- reads. Who changes one of a record's many parts waits for nobody who changes another.
+CREATE TABLE pulse_marks (
+    tenant_id uuid NOT NULL,
+    id        bigint GENERATED ALWAYS AS IDENTITY,
+    entity_id uuid NOT NULL,
+    cause     text NOT NULL,
+    at        timestamptz NOT NULL,
+    PRIMARY KEY (tenant_id, entity_id, id),
+    FOREIGN KEY (tenant_id, entity_id) REFERENCES entities (tenant_id, id) ON DELETE CASCADE
+);
+CALL isolate('pulse_marks');
 
 -- What Pulses may cost a tenant in a day (UTC), within its daily cap; null is the deployment's default.
 ALTER TABLE tenants ADD COLUMN pulse_daily_cap_usd numeric(12, 4) CHECK (pulse_daily_cap_usd >= 0);
@@ -25,7 +38,8 @@ CREATE INDEX work_due_pulse ON work_due (tenant_id, due_at) WHERE kind = 'pulse'
 -- reads: how often they were looked at, those of a week ago counting half, as of read_at.
 -- cost_usd: of the last writing, all levels together. expected_usd: what one that was asked for at asked_at will cost,
 -- until its writer has ended.
--- failures: tries in a row that gave nothing; problem: why the last one did. dead_at: since when it is tried once a day only.
+-- failures: tries in a row that gave nothing; problem: why the last one did, failed_level: whose text it was, those of lower
+-- levels were written; null: nobody's was. dead_at: since when it is tried once a day only.
 -- waiting_for: what a Pulse that is due waits for.
 CREATE TABLE pulse_states (
     tenant_id    uuid NOT NULL,
@@ -38,13 +52,25 @@ CREATE TABLE pulse_states (
     failures     int NOT NULL DEFAULT 0,
     problem      text,
     problem_at   timestamptz,
+    failed_level int,
     dead_at      timestamptz,
     waiting_for  text CHECK (waiting_for IN ('budget', 'backoff')),
     PRIMARY KEY (tenant_id, entity_id),
     FOREIGN KEY (tenant_id, entity_id) REFERENCES entities (tenant_id, id) ON DELETE CASCADE
 );
 CALL isolate('pulse_states');
+CREATE INDEX pulse_states_waiting ON pulse_states (tenant_id) WHERE waiting_for IS NOT NULL;
 CREATE INDEX pulse_states_expected ON pulse_states (tenant_id) WHERE expected_usd IS NOT NULL;
+
+-- Where no schedule looks every minute: when the tenant's next wake-up comes, when that was planned, and the time of the
+-- last one that is delayed again and again until it comes.
+CREATE TABLE pulse_wakeups (
+    tenant_id  uuid PRIMARY KEY REFERENCES tenants (tenant_id) ON DELETE CASCADE,
+    at         timestamptz,
+    far_at     timestamptz,
+    planned_at timestamptz
+);
+CALL isolate('pulse_wakeups');
 
 -- One Pulse a record and level: made of nothing above the level. version counts its texts, from 1. read_at: the moment
 -- at which everything it was made of was read; checked_at: the last one at which that was found to be the same.
@@ -212,7 +238,7 @@ ALTER TABLE entities NO FORCE ROW LEVEL SECURITY;
 ALTER TABLE work_due NO FORCE ROW LEVEL SECURITY;
 UPDATE entities e
    SET marks = 1,
-       stale_marks = (SELECT jsonb_object_agg(c, jsonb_build_object('since', e.stale_since, 'first', 1, 'last', 1))
+       stale_marks = (SELECT jsonb_object_agg(c, jsonb_build_object('since', e.stale_since, 'first', 1))
                         FROM unnest(e.stale_causes) AS c)
  WHERE e.stale_since IS NOT NULL AND e.stale_causes <> '{}';
 INSERT INTO work_due (tenant_id, kind, id, due_at)

@@ -62,9 +62,9 @@ def since(
         tx, moment, clearance=principal.clearance, most=_MOST_CHANGES, follows=follows, entities=asked["entities"],
         handles=asked["handles"], rows=asked[_ROWS], files=asked["files"], documents=asked["documents"],
     )  # fmt: skip
-    parts = {one.title: one.part for one in found if one.part in {"seen", "hidden"}}
-    gone = {(table, one) for table in _CLASSIFIED for one in asked[table] if f"{table}/{one}" not in parts}
-    gone |= {(_ROWS, one) for one in asked[_ROWS] if f"{_ROWS}/{one}" in parts}
+    seen, hidden = ({name for one in found if one.part == part for name in one.owners} for part in ("seen", "hidden"))
+    gone = {(table, one) for table in _CLASSIFIED for one in asked[table] if f"{table}/{one}" not in seen}
+    gone |= {(_ROWS, one) for one in asked[_ROWS] if f"{_ROWS}/{one}" in hidden}
     return Since(tuple(one for one in found if one.part == "change"), frozenset(gone))
 
 

@@ -62,14 +62,14 @@ WITH own AS MATERIALIZED (
 SELECT part, id, title, content, classification, score, created_at, owners FROM found WHERE content IS NOT NULL;
 
 -- name: since
--- What changed after a moment on records that were told of, as far as a reader may see it, newest first; which of the
--- sources of what was told are still there for the reader, and which rows no longer are for this one.
+-- What changed after a moment on records that were told of, as far as a reader may see it, newest first; in a row, which
+-- of the sources of what was told are still there for the reader, and in another which rows no longer are for this one.
 WITH told AS MATERIALIZED (
-    SELECT e.id, 'entities/' || e.id AS named, e.classification
+    SELECT e.id, 'entities/' || e.id AS named
       FROM entities e
      WHERE e.id = ANY(%(entities)s::uuid[]) AND e.deleted_at IS NULL AND e.classification <= %(clearance)s
      UNION ALL
-    SELECT e.id, 'handles/' || one.handle, e.classification
+    SELECT e.id, 'handles/' || one.handle
       FROM unnest(%(handles)s::text[]) AS one (handle)
       JOIN entity_types t ON t.key = split_part(one.handle, '/', 1)
       JOIN entities e ON e.type_id = t.id AND e.key = substr(one.handle, strpos(one.handle, '/') + 1)
@@ -90,24 +90,27 @@ SELECT 'change' AS part, id, title, content, classification, extract(epoch FROM 
        '{}'::text[] AS owners
   FROM changed
  UNION ALL
-SELECT 'seen', id, named, '', classification, 0, NULL, '{}' FROM told
+SELECT 'seen', NULL, '', '', 0, 0, NULL, array_agg(one.named)
+  FROM (SELECT named FROM told
+         UNION ALL
+        SELECT 'handles/' || one.handle
+          FROM unnest(%(handles)s::text[]) AS one (handle)
+          JOIN documents d ON one.handle LIKE 'document/%%' AND d.key = substr(one.handle, 10)
+         WHERE d.deleted_at IS NULL AND d.classification <= %(clearance)s
+         UNION ALL
+        SELECT 'documents/' || d.id
+          FROM documents d
+         WHERE d.id = ANY(%(documents)s::uuid[]) AND d.deleted_at IS NULL AND d.classification <= %(clearance)s
+         UNION ALL
+        SELECT 'files/' || f.id
+          FROM files f
+         WHERE f.id = ANY(%(files)s::uuid[]) AND f.classification <= %(clearance)s) one
+HAVING count(*) > 0
  UNION ALL
-SELECT 'seen', d.id, 'handles/' || one.handle, '', d.classification, 0, NULL, '{}'
-  FROM unnest(%(handles)s::text[]) AS one (handle)
-  JOIN documents d ON one.handle LIKE 'document/%%' AND d.key = substr(one.handle, 10)
- WHERE d.deleted_at IS NULL AND d.classification <= %(clearance)s
- UNION ALL
-SELECT 'seen', d.id, 'documents/' || d.id, '', d.classification, 0, NULL, '{}'
-  FROM documents d
- WHERE d.id = ANY(%(documents)s::uuid[]) AND d.deleted_at IS NULL AND d.classification <= %(clearance)s
- UNION ALL
-SELECT 'seen', f.id, 'files/' || f.id, '', f.classification, 0, NULL, '{}'
-  FROM files f
- WHERE f.id = ANY(%(files)s::uuid[]) AND f.classification <= %(clearance)s
- UNION ALL
-SELECT 'hidden', r.id, 'context_rows/' || r.id, '', r.classification, 0, NULL, '{}'
+SELECT 'hidden', NULL, '', '', 0, 0, NULL, array_agg('context_rows/' || r.id)
   FROM context_rows r
- WHERE r.id = ANY(%(rows)s::uuid[]) AND r.classification > %(clearance)s;
+ WHERE r.id = ANY(%(rows)s::uuid[]) AND r.classification > %(clearance)s
+HAVING count(*) > 0;
 
 -- name: projects
 -- The tenant's projects that a reader may see, the ones changed last first.

@@ -16,8 +16,8 @@ SQL = Queries.beside(__file__)
 class Near:
     """Something that stands around a record.
 
-    part        distillation, file, recent, nearest, change, project; seen and hidden: nothing but that it is there, and
-                that it is not for its reader any more.
+    part        distillation, file, recent, nearest, change, project; seen and hidden: nothing but what is there, and
+                what is not for its reader any more, as owners.
     id          of the context row; of the file or the record for `file` and `project`.
     score       what orders those of one part.
     created_at  when it was written, None for a file.
@@ -50,8 +50,8 @@ def since(
     tx: Transaction, since: datetime, *, clearance: int, most: int, follows: bool, entities: Sequence[str],
     handles: Sequence[str], rows: Sequence[str], files: Sequence[str], documents: Sequence[str],
 ) -> list[Near]:  # fmt: skip
-    """What changed on these records if it `follows` them, newest first; as `seen` those of all these that are there,
-    as `hidden` those of the rows that the reader may not see."""
+    """What changed on these records if it `follows` them, newest first; in `seen` those of all these that are there, in
+    `hidden` those of the rows that the reader may not see."""
     return tx.all(
         SQL["since"], Near, clearance=clearance, since=since, most=most, follows=follows, entities=list(entities),
         handles=list(handles), rows=list(rows), files=list(files), documents=list(documents),

@@ -128,7 +128,8 @@ def _telling(config: JsonObject) -> tuple[object, ...]:
     settings = Settings.of(rag if isinstance(rag, dict) else {})
     known = properties if isinstance(properties, dict) else {}
     labels = {name: one.get("label") for name, one in known.items() if isinstance(one, dict)}
-    pulse = settings.pulse, settings.pulse_prompt, settings.pulse_model, settings.status_properties
+    told = settings.pulse_prompt, settings.pulse_model, settings.status_properties
+    pulse = told if settings.pulse else None
     return config.get("display_name"), labels, settings.semantic, settings.context, pulse
 
 

@@ -151,6 +151,7 @@ def delete(principal: Principal, tx: Transaction, ref: Ref, version: int | None,
     context document. Its links stay and are not shown; its key is free. Errors of `change`."""
     entity = hold(principal, tx, ref, version)
     stale.mark_wholes(tx, [entity.id], now)
+    stale.mark_all(tx, store.linked_to(tx, entity.id), "link_changed", now)
     others = store.context_of(tx, entity.id) if entity.type == PROJECT else []
     store.delete_records(tx, [entity.id, *others], principal.name, now)
     files.bury_files(tx, [], [entity.id, *others], now)

@@ -187,6 +187,16 @@ UPDATE context_rows
 -- The record of a project's context document, which goes with the project.
 SELECT record_id AS id FROM documents WHERE project_id = %(id)s AND is_context;
 
+-- name: linked_to
+-- What has a link with a record, besides those that are told of it as of a part of theirs.
+SELECT DISTINCT o.id
+  FROM edges d
+  JOIN entities o ON o.id = CASE WHEN d.source_id = %(id)s THEN d.target_id ELSE d.source_id END
+  JOIN entity_types t ON t.id = o.type_id
+ WHERE (d.source_id = %(id)s OR d.target_id = %(id)s) AND o.deleted_at IS NULL
+   AND (t.rag->>'children' IS DISTINCT FROM 'auto' OR d.relation = ANY(%(between_equals)s::text[])
+        OR (d.source_id = %(id)s) = (d.relation = ANY(%(said_by_the_whole)s::text[])));
+
 -- name: delete_records
 -- Records are there no more.
 UPDATE entities
@@ -197,7 +207,9 @@ UPDATE entities
 -- name: delete_record_rows
 -- What is searched of records goes with them, and so do documents about them: their own rows, those of their documents
 -- and files, and what names them.
-WITH gone AS (
+WITH unmarked AS (
+    DELETE FROM pulse_marks WHERE entity_id = ANY(%(ids)s)
+), gone AS (
     UPDATE documents SET deleted_at = %(now)s
      WHERE (record_id = ANY(%(ids)s) OR entity_id = ANY(%(ids)s)) AND deleted_at IS NULL
     RETURNING id
@@ -245,8 +257,10 @@ DELETE FROM context_rows WHERE entity_id = ANY(%(ids)s) AND kind IN ('snapshot',
 -- name: mark_stale
 -- What some records' Pulses say is no longer so, nor what the Pulses of those say that they are a part of. A record whose
 -- kind has no Pulses is left alone, and so is a conversation that was closed; a finding is news also where what belongs
--- to a record is not. Every mark is counted and leaves its cause, and the first one says by when to look at it: neither
--- a later one nor a worker who is at it moves that. Rows are locked in the order of their ids.
+-- to a record is not. A cause that is new to a record stands in it, and the first one says by when to look at it: neither
+-- a later one nor a worker who is at it moves that, but for a record that was given up. One that is known already is
+-- written down beside it (pulse_marks): who changes one part waits for nobody who changes another. What a record knows
+-- is read under a lock that many share and that keeps it from being told of meanwhile. Locked in the order of ids.
 WITH known AS (
     SELECT e.tenant_id, e.id, e.project_id FROM entities e WHERE e.id = ANY(%(ids)s)
 ), whole AS (
@@ -268,41 +282,71 @@ WITH known AS (
 ), marks AS (
     SELECT m.id, array_agg(DISTINCT m.cause) AS causes,
            max(CASE WHEN jsonb_typeof(t.rag->'coalesce_seconds') = 'number'
-                    THEN (t.rag->>'coalesce_seconds')::numeric ELSE %(window)s END) AS seconds
+                    THEN (t.rag->>'coalesce_seconds')::numeric ELSE %(window)s END) * interval '1 second' AS wait
       FROM touched m
       JOIN entities e ON e.id = m.id
       JOIN entity_types t ON (t.tenant_id, t.id) = (e.tenant_id, e.type_id)
      WHERE t.rag->>'pulse' = 'auto' AND (NOT m.above OR t.rag->>'children' = 'auto' OR m.cause = %(finding)s)
        AND (t.key <> %(talk)s OR (e.properties->>'state' = ANY(%(over)s::text[])) IS NOT TRUE)
      GROUP BY m.id
-), held AS (
-    SELECT e.id, e.stale_since IS NULL AS is_first, m.causes, m.seconds
+), held AS MATERIALIZED (
+    SELECT e.tenant_id, e.id, e.stale_since, e.stale_causes, m.causes, m.wait
       FROM entities e
       JOIN marks m ON m.id = e.id
      WHERE e.deleted_at IS NULL
+     ORDER BY e.id
+       FOR KEY SHARE OF e
+), adding AS MATERIALIZED (
+    SELECT e.id, e.stale_since IS NULL AS is_first, e.stale_causes, h.causes, h.wait
+      FROM entities e
+      JOIN held h ON h.id = e.id
+     WHERE NOT h.causes <@ h.stale_causes OR h.stale_since IS NULL
      ORDER BY e.id
        FOR NO KEY UPDATE OF e
 ), marked AS (
     UPDATE entities e
        SET marks = e.marks + 1,
            stale_since = coalesce(e.stale_since, %(now)s),
-           stale_causes = e.stale_causes || ARRAY(SELECT cause FROM unnest(h.causes) AS cause
+           stale_causes = e.stale_causes || ARRAY(SELECT cause FROM unnest(a.causes) AS cause
                                                    WHERE NOT cause = ANY(e.stale_causes)),
-           stale_marks = CASE WHEN h.is_first THEN '{}' ELSE e.stale_marks END
+           stale_marks = CASE WHEN a.is_first THEN '{}' ELSE e.stale_marks END
                || (SELECT jsonb_object_agg(c.cause, coalesce(
-                              CASE WHEN NOT h.is_first THEN e.stale_marks->c.cause END,
-                              jsonb_build_object('since', %(now)s::timestamptz, 'first', e.marks + 1)
-                          ) || jsonb_build_object('last', e.marks + 1))
-                     FROM unnest(h.causes) AS c (cause))
+                              CASE WHEN NOT a.is_first THEN e.stale_marks->c.cause END,
+                              jsonb_build_object('since', %(now)s::timestamptz, 'first', e.marks + 1)))
+                     FROM unnest(a.causes) AS c (cause))
+      FROM adding a
+     WHERE e.id = a.id
+    RETURNING e.tenant_id, e.id, e.stale_since + a.wait AS due_at, a.is_first
+), again AS (
+    INSERT INTO pulse_marks (tenant_id, entity_id, cause, at)
+    SELECT h.tenant_id, h.id, c.cause, %(now)s
       FROM held h
-     WHERE e.id = h.id
-    RETURNING e.tenant_id, e.id, e.stale_since + h.seconds * interval '1 second' AS due_at, h.is_first
+     CROSS JOIN unnest(h.causes) AS c (cause)
+      LEFT JOIN adding a ON a.id = h.id
+     WHERE a.id IS NULL OR NOT a.is_first AND c.cause = ANY(a.stale_causes)
+), dead AS (
+    SELECT h.tenant_id, h.id, greatest(%(now)s::timestamptz + h.wait, s.problem_at + %(retry)s) AS due_at
+      FROM held h
+      JOIN pulse_states s ON s.entity_id = h.id AND s.dead_at IS NOT NULL
+      JOIN work_due w ON (w.tenant_id, w.kind, w.id) = (h.tenant_id, 'pulse', h.id)
+     WHERE w.due_at > greatest(%(now)s::timestamptz + h.wait, s.problem_at + %(retry)s) AND w.held_until IS NULL
+), looked AS (
+    INSERT INTO work_due (tenant_id, kind, id, due_at)
+    SELECT h.tenant_id, 'pulse', h.id, coalesce(h.stale_since, %(now)s) + h.wait
+      FROM held h
+     WHERE NOT EXISTS (SELECT FROM adding a WHERE a.id = h.id) AND NOT EXISTS (SELECT FROM dead d WHERE d.id = h.id)
+     ORDER BY h.id
+        ON CONFLICT DO NOTHING
 )
 INSERT INTO work_due (tenant_id, kind, id, due_at)
-SELECT tenant_id, 'pulse', id, due_at FROM marked ORDER BY id
+SELECT coalesce(m.tenant_id, d.tenant_id), 'pulse', coalesce(m.id, d.id), coalesce(d.due_at, m.due_at)
+  FROM marked m
+  FULL JOIN dead d ON d.id = m.id
+ ORDER BY 3
     ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = EXCLUDED.due_at
  WHERE work_due.held_until IS NULL AND work_due.due_at > EXCLUDED.due_at
-   AND EXISTS (SELECT FROM marked m WHERE m.id = work_due.id AND m.is_first);
+   AND (EXISTS (SELECT FROM marked m WHERE m.id = work_due.id AND m.is_first)
+        OR EXISTS (SELECT FROM dead d WHERE d.id = work_due.id));
 
 -- name: hurry_pulse
 -- Look at a record's Pulses at once, whatever they wait for; a worker who is at them is not disturbed.
@@ -314,31 +358,73 @@ UPDATE work_due SET due_at = %(now)s
 -- What a record's Pulses do not tell of, and how many marks there were up to now and up to the last writing.
 SELECT marks, marks_told, stale_since, stale_causes, stale_marks FROM entities WHERE id = %(id)s AND deleted_at IS NULL;
 
+-- name: count_marks
+-- What was written down beside a record since it was last read is counted in it: whoever reads it now has read that.
+WITH held AS (
+    SELECT id FROM entities WHERE id = %(id)s AND deleted_at IS NULL FOR NO KEY UPDATE
+), beside AS (
+    DELETE FROM pulse_marks m USING held h WHERE m.entity_id = h.id RETURNING m.cause, m.at
+), by_cause AS (
+    SELECT cause, min(at) AS at, count(*) AS marks FROM beside GROUP BY cause
+)
+UPDATE entities e
+   SET marks = e.marks + (SELECT sum(marks) FROM by_cause),
+       stale_since = least(e.stale_since, (SELECT min(at) FROM by_cause)),
+       stale_causes = e.stale_causes || ARRAY(SELECT cause FROM by_cause
+                                               WHERE NOT cause = ANY(e.stale_causes) ORDER BY at, cause),
+       stale_marks = e.stale_marks
+           || (SELECT jsonb_object_agg(c.cause, jsonb_build_object(
+                          'since', least(c.at, (e.stale_marks->c.cause->>'since')::timestamptz),
+                          'first', coalesce((e.stale_marks->c.cause->>'first')::bigint, e.marks + 1)))
+                 FROM by_cause c)
+  FROM held h
+ WHERE e.id = h.id AND EXISTS (SELECT FROM by_cause);
+
+-- name: hold_quiet
+-- Keep a record from being marked until the transaction ends, unless somebody is just marking it.
+SELECT id FROM entities WHERE id = %(id)s FOR UPDATE SKIP LOCKED;
+
 -- name: tell_marks
 -- A record's Pulses tell of every mark up to one; of what came up later the causes stay, with the time at which they
--- did, or the time of the reading where they had come up before it, too.
+-- first did after that. Whoever is just marking it for a cause that is told of now (is_quiet says that nobody is) is
+-- taken to have done so, and is counted once more when that is committed.
 WITH held AS (
-    SELECT e.id, e.stale_marks, e.stale_causes
+    SELECT e.id, e.marks, e.stale_marks, e.stale_causes
       FROM entities e
      WHERE e.id = %(id)s AND e.deleted_at IS NULL
        FOR NO KEY UPDATE
+), beside AS (
+    DELETE FROM pulse_marks m USING held h WHERE m.entity_id = h.id RETURNING m.cause, m.at
 ), later AS (
-    SELECT h.id, m.key AS cause, array_position(h.stale_causes, m.key) AS place,
-           m.value || CASE WHEN (m.value->>'first')::bigint > %(told)s THEN '{}'::jsonb
-                           ELSE jsonb_build_object('since', %(read_at)s::timestamptz, 'first', %(told)s + 1) END AS mark
+    SELECT m.key AS cause, (m.value->>'since')::timestamptz AS since, 0 AS marks
       FROM held h, jsonb_each(h.stale_marks) AS m
-     WHERE (m.value->>'last')::bigint > %(told)s
+     WHERE (m.value->>'first')::bigint > %(told)s
+     UNION ALL
+    SELECT cause, at, 1 FROM beside
+     UNION ALL
+    SELECT c.cause, %(read_at)s, 1
+      FROM held h, unnest(h.stale_causes) AS c (cause)
+     WHERE NOT %(is_quiet)s AND c.cause <> ALL('{age,manual}')
+), by_cause AS (
+    SELECT l.cause, min(l.since) AS since, sum(l.marks) AS marks,
+           coalesce((SELECT (h.stale_marks->l.cause->>'first')::bigint FROM held h
+                      WHERE (h.stale_marks->l.cause->>'first')::bigint > %(told)s),
+                    (SELECT greatest(h.marks, %(told)s) + 1 FROM held h)) AS first,
+           (SELECT array_position(h.stale_causes, l.cause) FROM held h) AS place
+      FROM later l
+     GROUP BY l.cause
 ), kept AS (
-    SELECT h.id, min((l.mark->>'since')::timestamptz) AS since,
-           coalesce(array_agg(l.cause ORDER BY l.place) FILTER (WHERE l.cause IS NOT NULL), '{}') AS causes,
-           coalesce(jsonb_object_agg(l.cause, l.mark) FILTER (WHERE l.cause IS NOT NULL), '{}') AS marks
+    SELECT h.id, min(l.since) AS since, coalesce(sum(l.marks), 0) AS marks,
+           coalesce(array_agg(l.cause ORDER BY l.place, l.since) FILTER (WHERE l.cause IS NOT NULL), '{}') AS causes,
+           coalesce(jsonb_object_agg(l.cause, jsonb_build_object('since', l.since, 'first', l.first))
+                        FILTER (WHERE l.cause IS NOT NULL), '{}') AS stale_marks
       FROM held h
-      LEFT JOIN later l ON l.id = h.id
+      LEFT JOIN by_cause l ON true
      GROUP BY h.id
 )
 UPDATE entities e
-   SET marks_told = greatest(e.marks_told, %(told)s), stale_since = k.since, stale_causes = k.causes,
-       stale_marks = k.marks
+   SET marks = e.marks + k.marks, marks_told = greatest(e.marks_told, %(told)s), stale_since = k.since,
+       stale_causes = k.causes, stale_marks = k.stale_marks
   FROM kept k
  WHERE e.id = k.id
 RETURNING e.stale_since;
@@ -510,9 +596,10 @@ WITH focus AS MATERIALIZED (
       FROM found
      GROUP BY type
 ), placed AS (
-    SELECT n.*, row_number() OVER (PARTITION BY n.type ORDER BY n.is_active DESC, n.created_at DESC, n.id DESC) AS of_kind,
-           row_number() OVER (ORDER BY array_position(%(kinds)s::text[], n.type) NULLS LAST, n.type,
-                                       n.is_active DESC, n.created_at DESC, n.id DESC) AS place
+    SELECT n.*, row_number() OVER (PARTITION BY n.type
+                                   ORDER BY n.is_active DESC, n.created_at DESC, n.key COLLATE "C", n.id) AS of_kind,
+           row_number() OVER (ORDER BY array_position(%(kinds)s::text[], n.type) NULLS LAST, n.type, n.is_active DESC,
+                                       n.created_at DESC, n.key COLLATE "C", n.id) AS place
       FROM found n
      WHERE %(kind)s::text IS NULL OR n.type = %(kind)s::text
 ), shown AS (

@@ -4,11 +4,14 @@ Whatever changes a record, or what belongs to it, leaves them in its own transac
 looks: the window of its kind after the first change that is not told of, so that many changes make one writing and
 constant change does not put it off for ever. A kind without Pulses has none; a record whose kind says `children: auto`
 is marked for what belongs to it, too. Marks are counted: a writer takes away those that it has read, and no others.
+
+A mark that tells a record nothing new is written beside it, so that those who change its parts do not wait for each
+other; a writer has these counted before it reads.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Literal
 from uuid import UUID
 
@@ -23,12 +26,15 @@ type Cause = Literal[
     "type_changed", "age", "manual",
 ]  # fmt: skip
 
+RETRY_GIVEN_UP = timedelta(hours=1)
+"""How long after its last try a record that was given up is tried again, should it change."""
+
 
 @dataclass(frozen=True, slots=True)
 class Unreflected:
     """What a record's Pulses do not tell of.
 
-    marks   how many there ever were; told: how many of them the last writing had read.
+    marks   how many there ever were that are counted; told: how many of them the last writing had read.
     since   the first that it had not; None when there is none.
     causes  why, in the order in which they came up, and when each first did since then.
     """
@@ -93,14 +99,19 @@ def tell(tx: Transaction, record_id: UUID, seen: Unreflected, read_at: datetime)
 
     What was marked since then stays. Since when they are stale again by that; None when they tell of everything.
     """
-    return store.tell_marks(tx, record_id, seen.marks, read_at)
+    return store.tell_marks(tx, record_id, seen.marks, read_at, is_quiet=store.hold_quiet(tx, record_id))
+
+
+def count(tx: Transaction, record_id: UUID) -> None:
+    """Whoever reads for the record's Pulses from now on reads what everybody did who marked it up to now."""
+    store.count_marks(tx, record_id)
 
 
 def _mark(tx: Transaction, ids: Sequence[UUID], cause: Cause | None, above: Cause | None, now: datetime) -> None:
     if ids:
         store.mark_stale(
             tx, ids, cause=cause, above=above, now=now, finding="finding_created", window=COALESCE_SECONDS, talk=TALK,
-            over=CLOSED_TALK,
+            over=CLOSED_TALK, retry=RETRY_GIVEN_UP,
         )  # fmt: skip
 
 

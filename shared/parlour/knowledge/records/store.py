@@ -234,8 +234,21 @@ def marks(tx: Transaction, record_id: UUID) -> MarksRow | None:
     return tx.first(SQL["marks"], MarksRow, id=record_id)
 
 
-def tell_marks(tx: Transaction, record_id: UUID, told: int, read_at: datetime) -> datetime | None:
-    since: datetime | None = tx.value(SQL["tell_marks"], id=record_id, told=told, read_at=read_at)
+def linked_to(tx: Transaction, record_id: UUID) -> list[UUID]:
+    kinds = {"said_by_the_whole": SAID_BY_THE_WHOLE, "between_equals": BETWEEN_EQUALS}
+    return [row.id for row in tx.all(SQL["linked_to"], Id, id=record_id, **kinds)]
+
+
+def count_marks(tx: Transaction, record_id: UUID) -> None:
+    tx.run(SQL["count_marks"], id=record_id)
+
+
+def hold_quiet(tx: Transaction, record_id: UUID) -> bool:
+    return tx.value(SQL["hold_quiet"], id=record_id) is not None
+
+
+def tell_marks(tx: Transaction, record_id: UUID, told: int, read_at: datetime, *, is_quiet: bool) -> datetime | None:
+    since: datetime | None = tx.value(SQL["tell_marks"], id=record_id, told=told, read_at=read_at, is_quiet=is_quiet)
     return since
 
 

@@ -145,25 +145,30 @@ SELECT r.id AS row_id, r.document_id, e.id AS entity_id, r.kind, r.title, r.cont
  ORDER BY score DESC, r.id;
 
 -- name: recall
+-- plan: once
 -- The messages that a conversation's next turn may lean on, best first: of this session from before a turn and, where
 -- others are wanted, of the user's other ones with the same binding. Every row is looked at, in the few bytes that the
 -- index has of it; the best of them are compared word for word and by their whole vectors. A score is between 0 and 1:
 -- how much nearer in meaning than the farthest that was compared, and how telling the words are that it shares. A reply
 -- that was drawn from what is deleted or above the clearance by now is not among them.
-WITH lexemes AS MATERIALIZED (
+WITH question AS MATERIALIZED (
+    -- Read once: as parameters they would be read again for every row that they are compared with.
+    SELECT to_tsvector('english', %(query)s) AS said, %(vector)s::vector AS vector
+), lexemes AS MATERIALIZED (
     -- Each lexeme quoted for tsquery. Of a very long question the longest words: they are the rarest.
-    SELECT lexeme, ('''' || replace(replace(lexeme, '\', '\\'), '''', '''''') || '''')::tsquery AS query
-      FROM unnest(to_tsvector('english', %(query)s))
+    SELECT row_number() OVER () AS place,
+           ('''' || replace(replace(lexeme, '\', '\\'), '''', '''''') || '''')::tsquery AS query
+      FROM question, unnest(said)
      ORDER BY length(lexeme) DESC, lexeme
      LIMIT %(longest)s
 ), asked AS MATERIALIZED (
-    SELECT word_bits(to_tsvector('english', %(query)s)) AS words, binary_quantize(%(vector)s::vector) AS signs
+    SELECT word_bits(said) AS words, binary_quantize(vector) AS signs FROM question
 ), verbatim AS MATERIALIZED (
     -- Told anyway, and often near a question that goes on from there: they take nobody's place.
     SELECT r.id
       FROM turns t
-      JOIN messages m ON m.turn_id = t.id
-      JOIN context_rows r ON r.message_id = m.id
+     CROSS JOIN LATERAL (SELECT m.id FROM messages m WHERE m.turn_id = t.id OFFSET 0) m
+     CROSS JOIN LATERAL (SELECT c.id FROM context_rows c WHERE c.message_id = m.id OFFSET 0) r
      WHERE t.session_id = %(session_id)s AND t.number >= %(since)s AND %(since)s > 0
 ), near AS MATERIALIZED (
     (SELECT n.id, false AS elsewhere
@@ -184,35 +189,36 @@ WITH lexemes AS MATERIALIZED (
                                  %(pool)s) AS n
      WHERE %(others)s
 ), compared AS MATERIALIZED (
-    SELECT r.id, n.elsewhere, r.lexemes, v.vector <=> %(vector)s::vector AS distance
-      FROM near n
+    SELECT r.id, r.message_id, n.elsewhere, r.lexemes, v.vector <=> q.vector AS distance
+      FROM question q
+     CROSS JOIN near n
       JOIN context_rows r ON r.id = n.id AND r.kind <> 'episode'
       LEFT JOIN embeddings v ON v.row_id = r.id AND v.model = %(space)s
 ), shared AS MATERIALIZED (
-    SELECT c.id, l.lexeme FROM compared c JOIN lexemes l ON c.lexemes @@ l.query
-), telling AS MATERIALIZED (
-    SELECT lexeme, ln(1 + (n.rows - count(*) + 0.5) / (count(*) + 0.5)) AS weight
-      FROM shared, (SELECT count(*) AS rows FROM compared) n
-     GROUP BY lexeme, n.rows
+    SELECT c.id, l.place FROM compared c JOIN lexemes l ON c.lexemes @@ l.query
+), telling AS (
+    SELECT id, count(*) OVER (PARTITION BY place)::float8 AS among, (SELECT count(*) FROM compared)::float8 AS rows
+      FROM shared
 ), worded AS (
-    SELECT s.id, sum(t.weight) AS words FROM shared s JOIN telling t USING (lexeme) GROUP BY s.id
+    SELECT id, sum(ln(1 + (rows - among + 0.5) / (among + 0.5))) AS words FROM telling GROUP BY id
 ), scored AS (
-    SELECT c.id, c.elsewhere,
-           CASE WHEN %(vector)s::vector IS NULL THEN 0
+    SELECT c.id, c.message_id, c.elsewhere,
+           CASE WHEN q.vector IS NULL THEN 0
                 ELSE %(meaning)s * COALESCE(1 - c.distance / NULLIF(max(c.distance) OVER (), 0), 0) END
-           + CASE WHEN %(vector)s::vector IS NULL THEN 1 ELSE 1 - %(meaning)s END
+           + CASE WHEN q.vector IS NULL THEN 1 ELSE 1 - %(meaning)s END
              * COALESCE(w.words / (w.words + %(telling)s), 0) AS score
-      FROM compared c
+      FROM question q
+     CROSS JOIN compared c
       LEFT JOIN worded w USING (id)
 ), best AS (
-    SELECT id, elsewhere, score, row_number() OVER (PARTITION BY elsewhere ORDER BY score DESC, id) AS place
+    SELECT id, message_id, elsewhere, score,
+           row_number() OVER (PARTITION BY elsewhere ORDER BY score DESC, id) AS place
       FROM scored WHERE score > 0
 ), likely AS MATERIALIZED (
     -- More than are wanted, for some may be replies that are not to be told of any more.
     SELECT b.id, b.elsewhere, b.score, m.turn_id AS replied
       FROM best b
-      JOIN context_rows r ON r.id = b.id
-      LEFT JOIN messages m ON m.id = r.message_id AND m.direction = 'outbound'
+      LEFT JOIN messages m ON m.id = b.message_id AND m.direction = 'outbound'
      WHERE b.place <= 3 * %(most)s
 ), closed AS MATERIALIZED (
     SELECT source.turn_id

@@ -2,6 +2,8 @@
 of the user's other ones where the question points there. One statement; what it reads of each row is small, so that
 ten thousand messages cost a few milliseconds."""
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from uuid import UUID
 
 from parlour.infra.postgres import Transaction
@@ -10,7 +12,7 @@ from parlour.knowledge.search import store
 from parlour.knowledge.search.recalled import Recalled
 from parlour.principal import Principal
 
-__all__ = ["Recalled", "recall"]
+__all__ = ["Recalled", "recall", "recalling"]
 
 MOST = 6
 """Messages of each kind at most; the budget decides which of them are told."""
@@ -28,8 +30,20 @@ def recall(
     principal: Principal, tx: Transaction, session_id: UUID, *, query: str, vector: Vector | None, since: int,
     others: bool = False,
 ) -> list[Recalled]:  # fmt: skip
-    """The best few messages of turns before number `since` (0: none) and, with `others`, of the other sessions that the
-    session's user has with the same binding; best first. What the principal is not cleared for is not there.
+    """What `recalling` tells of, waited for."""
+    with recalling(
+        principal, tx, session_id, query=query, vector=vector, since=since, others=others
+    ) as found:  # fmt: skip
+        return found()
+
+
+def recalling(
+    principal: Principal, tx: Transaction, session_id: UUID, *, query: str, vector: Vector | None, since: int,
+    others: bool = False,
+) -> AbstractContextManager[Callable[[], list[Recalled]]]:  # fmt: skip
+    """What waits for the best few messages of turns before number `since` (0: none) and, with `others`, of the other
+    sessions that the session's user has with the same binding; best first. What the principal is not cleared for is not
+    there.
 
     `vector` is the query's, in the tenant's space; without one words alone count.
     """

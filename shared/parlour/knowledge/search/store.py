@@ -1,7 +1,8 @@
 """Finding rows, and the numbers that sessions cite them by, in the database."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -93,10 +94,11 @@ def search(tx: Transaction, *, asked: Asked, scope: Scope, sight: Sight, depth: 
 def recall(
     tx: Transaction, session_id: UUID, query: str, vector: Vector | None, *, clearance: int, since: int, others: bool,
     most: int, pool: int, sessions: int,
-) -> list[Recalled]:  # fmt: skip
-    """Both weights are in bits of the vector's signs: those of unlike texts differ in half, give or take a few."""
+) -> AbstractContextManager[Callable[[], list[Recalled]]]:  # fmt: skip
+    """What waits for the rows. Both weights are in bits of the vector's signs: those of unlike texts differ in half,
+    give or take a few."""
     dimensions = len(vector.values) if vector else 0
-    return tx.all(
+    return tx.ahead(
         SQL["recall"], Recalled,
         session_id=session_id, query=query, vector=vector and literal(vector.values), space=vector and vector.space,
         clearance=clearance, since=since, others=others, most=most, pool=pool, sessions=sessions, longest=fusion.WORDS,

@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 
 from parlour.context.choose import words_in
 from parlour.context.forms import from_json as parsed
-from parlour.context.forms import to_json as dumped
+from parlour.context.shelving import to_json as dumped
 from parlour.infra.jsonable import JsonObject
 
 type Kind = Literal["task", "doc", "note", "idea", "question"]

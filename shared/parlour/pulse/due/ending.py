@@ -11,8 +11,7 @@ from parlour.infra import log, work_due
 from parlour.infra.postgres import Transaction
 from parlour.knowledge.records import stale
 from parlour.knowledge.records.stale import Unreflected
-from parlour.pulse.due import rules, store
-from parlour.pulse.pulse import Waiting
+from parlour.pulse.due import budget, rules, store
 
 KIND: work_due.Kind = "pulse"
 
@@ -20,7 +19,11 @@ KIND: work_due.Kind = "pulse"
 def begin(tx: Transaction, record_id: UUID, held_until: datetime, now: datetime) -> bool:
     """Be the only one at the record's Pulses until then. False when another is, or when nobody asks for them: a message
     that comes twice, the second time after they were written, is no cause to write them within their next window."""
-    return store.is_asked(tx, record_id) and work_due.hold(tx, KIND, record_id, held_until, now)
+    store.hold_record(tx, record_id)  # who ends with it holds it as well: asked for and held are one look
+    if not store.is_asked(tx, record_id) or not work_due.hold(tx, KIND, record_id, held_until, now):
+        return False
+    stale.count(tx, record_id)
+    return True
 
 
 def is_ours(tx: Transaction, record_id: UUID, held_until: datetime) -> bool:
@@ -55,11 +58,14 @@ def written(
     work_due.let_go(tx, KIND, record_id, held_until, rules.look_at(since, window, now, age))
 
 
-def failed(tx: Transaction, record_id: UUID, problem: str, held_until: datetime, now: datetime) -> int:
-    """A try came to nothing, `problem` says why: what there is stays, and the next try waits. How many in a row that
-    were; give them to `tell_given_up` once it is committed."""
-    failures = store.note_failed(tx, record_id, problem, now)
-    work_due.let_go(tx, KIND, record_id, held_until, now + rules.back_off(failures))
+def failed(
+    tx: Transaction, record_id: UUID, problem: str, held_until: datetime, now: datetime, level: int | None = None
+) -> int:
+    """A try came to nothing, `problem` says why: what there is stays, and the next try waits. With `level` it was that
+    level's text, and those below it were written. How many in a row that were; give them to `tell_given_up` once it is
+    committed."""
+    failures = store.note_failed(tx, record_id, problem, level, now)
+    work_due.let_go(tx, KIND, record_id, held_until, now + rules.back_off(failures, problem))
     return failures
 
 
@@ -72,12 +78,13 @@ def tell_given_up(tenant_id: UUID, record_id: UUID, problem: str, failures: int)
     return True
 
 
-def waiting(tx: Transaction, record_id: UUID, what: Waiting, held_until: datetime, again: datetime) -> None:
-    """There was no room for it: it is looked at again then."""
-    store.note_waiting(tx, [record_id], what)
-    work_due.let_go(tx, KIND, record_id, held_until, again)
+def waiting(tx: Transaction, record_id: UUID, held_until: datetime, pulse_cap: Decimal, now: datetime) -> None:
+    """There was no room in a budget for it: it is looked at again when there may be."""
+    store.note_waiting(tx, [record_id], "budget")
+    work_due.let_go(tx, KIND, record_id, held_until, budget.room_again(tx, pulse_cap, now))
 
 
-def gone(tx: Transaction, record_id: UUID) -> None:
-    """The record is there no more, or has no Pulses: nobody has to look."""
-    work_due.settle(tx, KIND, record_id)
+def gone(tx: Transaction, record_id: UUID, held_until: datetime, now: datetime) -> None:
+    """The record was found to be there no more, or to have no Pulses: nobody has to look, if that is still so."""
+    if is_ours(tx, record_id, held_until) and store.settle(tx, [(record_id, None)]) == 0:
+        work_due.let_go(tx, KIND, record_id, held_until, now)

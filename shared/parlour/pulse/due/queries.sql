@@ -39,10 +39,35 @@ SELECT w.id, w.due_at, e.stale_since AS since, coalesce(s.reads, 0) AS reads, s.
  ORDER BY w.due_at, w.id;
 
 -- name: next_pulse
--- When the tenant's next Pulse is due.
-SELECT due_at FROM work_due
- WHERE tenant_id = (SELECT current_tenant()) AND kind = 'pulse'
+-- When the tenant's next Pulse is due, if that is soon, or waits for something; what a writer was sent that is not at it
+-- yet is left to the queue, and what is merely old some day to the daily sweep.
+SELECT due_at
+  FROM ((SELECT w.due_at
+           FROM work_due w
+          WHERE w.tenant_id = (SELECT current_tenant()) AND w.kind = 'pulse' AND w.due_at < %(soon)s
+            AND (w.held_until IS NOT NULL
+                 OR NOT EXISTS (SELECT FROM pulse_states s
+                                 WHERE s.tenant_id = w.tenant_id AND s.entity_id = w.id AND s.expected_usd IS NOT NULL
+                                   AND s.asked_at > %(asked_after)s))
+          ORDER BY w.due_at LIMIT 1)
+         UNION ALL
+        (SELECT w.due_at
+           FROM pulse_states s
+           JOIN work_due w ON (w.tenant_id, w.kind, w.id) = (s.tenant_id, 'pulse', s.entity_id)
+          WHERE s.waiting_for IS NOT NULL
+          ORDER BY w.due_at LIMIT 1)) next
  ORDER BY due_at LIMIT 1;
+
+-- name: hold_wakeup
+-- Nobody else plans the tenant's next wake-up before the transaction ends.
+INSERT INTO pulse_wakeups (tenant_id) SELECT tenant_id FROM tenants
+    ON CONFLICT (tenant_id) DO UPDATE SET tenant_id = EXCLUDED.tenant_id
+RETURNING at, far_at, planned_at;
+
+-- name: plan_wakeup
+-- When the tenant's next wake-up comes; null: none.
+UPDATE pulse_wakeups SET at = %(at)s, far_at = %(far_at)s, planned_at = %(now)s
+ WHERE tenant_id = (SELECT current_tenant());
 
 -- name: pulse_budget
 -- What Pulses may cost the tenant in a day, what they did cost, what is expected of those that were sent to a writer and
@@ -75,6 +100,26 @@ SELECT pulse_daily_cap_usd FROM tenants;
 UPDATE tenants SET pulse_daily_cap_usd = %(usd)s, updated_at = %(now)s
  WHERE tenant_id = current_tenant() AND pulse_daily_cap_usd IS DISTINCT FROM %(usd)s;
 
+-- name: free_waiting
+-- What waits for budget is looked at again now; locked in the order of ids, as those who mark do it.
+WITH held AS (
+    SELECT w.id
+      FROM pulse_states s
+      JOIN work_due w ON (w.tenant_id, w.kind, w.id) = (s.tenant_id, 'pulse', s.entity_id)
+     WHERE s.waiting_for = 'budget' AND w.due_at > %(now)s AND w.held_until IS NULL
+     ORDER BY w.id
+       FOR UPDATE OF w
+)
+UPDATE work_due w SET due_at = %(now)s
+  FROM held h
+ WHERE w.tenant_id = (SELECT current_tenant()) AND w.kind = 'pulse' AND w.id = h.id AND w.held_until IS NULL;
+
+-- name: under_way
+-- How many of the tenant's Pulses were sent to a writer and have not ended.
+SELECT count(*) FROM pulse_states
+ WHERE expected_usd IS NOT NULL AND asked_at > %(asked_after)s
+HAVING count(*) > 0;
+
 -- name: take_pulses
 -- Look at some Pulses again later, each unless somebody else has seen to it since it was read; which those are. Rows are
 -- locked in the order of their ids, as those who mark lock them.
@@ -95,11 +140,24 @@ UPDATE work_due w
  WHERE w.tenant_id = (SELECT current_tenant()) AND w.kind = 'pulse' AND w.id = h.id
 RETURNING w.id;
 
+-- name: hold_gone
+-- Keep records from being marked until the transaction ends, but for those that somebody is just marking.
+SELECT id FROM entities WHERE id = ANY(%(ids)s) ORDER BY id FOR UPDATE SKIP LOCKED;
+
 -- name: settle_pulses
--- Nobody has to look at the Pulses of these records any more, unless somebody said so again since they were read.
+-- Nobody has to look at the Pulses of these records any more: unless they are due at another time by now, have Pulses
+-- after all, or are just being marked.
 DELETE FROM work_due w
  USING unnest(%(ids)s::uuid[], %(was)s::timestamptz[]) AS asked (id, was)
- WHERE w.tenant_id = (SELECT current_tenant()) AND w.kind = 'pulse' AND w.id = asked.id AND w.due_at = asked.was;
+ WHERE w.tenant_id = (SELECT current_tenant()) AND w.kind = 'pulse' AND w.id = asked.id
+   AND (asked.was IS NULL OR w.due_at = asked.was)
+   AND NOT EXISTS (SELECT FROM entities e
+                     JOIN entity_types t ON (t.tenant_id, t.id) = (e.tenant_id, e.type_id)
+                    WHERE e.id = w.id
+                      AND (e.id <> ALL(%(quiet)s::uuid[])
+                           OR e.deleted_at IS NULL AND t.rag->>'pulse' = 'auto'
+                              AND NOT (t.key = %(talk)s
+                                       AND coalesce(e.properties->>'state' = ANY(%(over)s::text[]), false))));
 
 -- name: note_asked
 -- Writers were asked for these records' Pulses, and what that is expected to cost.
@@ -137,14 +195,21 @@ INSERT INTO pulse_states (tenant_id, entity_id, cost_usd)
 VALUES (current_tenant(), %(id)s, %(cost_usd)s)
     ON CONFLICT (tenant_id, entity_id) DO UPDATE
    SET cost_usd = coalesce(EXCLUDED.cost_usd, pulse_states.cost_usd), expected_usd = NULL, asked_at = NULL,
-       failures = 0, problem = NULL, problem_at = NULL, dead_at = NULL, waiting_for = NULL;
+       failures = 0, problem = NULL, problem_at = NULL, failed_level = NULL, dead_at = NULL, waiting_for = NULL;
 
 -- name: note_failed
--- A try at a record's Pulses gave nothing; how many in a row that were.
-INSERT INTO pulse_states (tenant_id, entity_id, failures, problem, problem_at, waiting_for)
-VALUES (current_tenant(), %(id)s, 1, %(problem)s, %(now)s, 'backoff')
+-- A try at a record's Pulses gave nothing; how many in a row that were. Outages and what is wrong with the record itself
+-- are counted apart, and nobody is given up for an outage.
+INSERT INTO pulse_states (tenant_id, entity_id, failures, problem, problem_at, failed_level, waiting_for)
+VALUES (current_tenant(), %(id)s, 1, %(problem)s, %(now)s, %(level)s, 'backoff')
     ON CONFLICT (tenant_id, entity_id) DO UPDATE
-   SET failures = pulse_states.failures + 1, problem = EXCLUDED.problem, problem_at = EXCLUDED.problem_at,
-       dead_at = CASE WHEN pulse_states.failures + 1 >= %(given_up)s THEN coalesce(pulse_states.dead_at, %(now)s) END,
+   SET failures = CASE WHEN (coalesce(pulse_states.problem, '') = ANY(%(outages)s::text[]))
+                            = (EXCLUDED.problem = ANY(%(outages)s::text[]))
+                       THEN pulse_states.failures + 1 ELSE 1 END,
+       problem = EXCLUDED.problem, problem_at = EXCLUDED.problem_at,
+       failed_level = EXCLUDED.failed_level,
+       dead_at = CASE WHEN EXCLUDED.problem <> ALL(%(outages)s::text[])
+                           AND coalesce(pulse_states.problem, '') <> ALL(%(outages)s::text[])
+                           AND pulse_states.failures + 1 >= %(given_up)s THEN coalesce(pulse_states.dead_at, %(now)s) END,
        waiting_for = 'backoff', expected_usd = NULL, asked_at = NULL
 RETURNING failures;

@@ -15,11 +15,15 @@ HALF_LIFE = timedelta(days=7)
 GIVEN_UP = 8
 """Tries in a row that gave nothing, after which people are told and the next one is a day away."""
 
+OUTAGES = frozenset({"provider_unavailable", "access_refused", "misconfigured"})
+"""Problems that are no record's own: nobody is given up for them, and who mends them mends all."""
+
 UNKNOWN_COST = Decimal("0.01")
 """US dollars that a writing is taken to cost before there was one: some 8,000 tokens read by a cheap model."""
 
 _SHORTEST_WAIT, _LONGEST_WAIT = timedelta(minutes=1), timedelta(hours=6)
-_STOPPED = timedelta(hours=1)
+_LONGEST_OUTAGE = timedelta(hours=1)
+_STOPPED, _UNDER_WAY = timedelta(hours=1), timedelta(minutes=5)
 _LEAST_COST = 0.0001
 
 
@@ -112,18 +116,21 @@ def look_at(since: datetime | None, window: timedelta, written_at: datetime, age
     return written_at + age if since is None else since + window
 
 
-def back_off(failures: int) -> timedelta:
-    """How long to wait after so many tries in a row that gave nothing: 1 minute, 2, 4 ... 6 hours; then a day."""
-    if failures >= GIVEN_UP:
-        return timedelta(days=1)
-    doublings = max(failures - 1, 0)
-    return min(_SHORTEST_WAIT * (1 << doublings), _LONGEST_WAIT)
+def back_off(failures: int, problem: str = "") -> timedelta:
+    """How long to wait after so many tries in a row that gave nothing: 1 minute, 2, 4 ... 6 hours; then a day. Where
+    nothing is wrong with the record itself, an hour at most."""
+    doublings = min(max(failures - 1, 0), GIVEN_UP)
+    if problem in OUTAGES:
+        return min(_SHORTEST_WAIT * (1 << doublings), _LONGEST_OUTAGE)
+    return timedelta(days=1) if failures >= GIVEN_UP else min(_SHORTEST_WAIT * (1 << doublings), _LONGEST_WAIT)
 
 
 def room_again(budget: Budget, now: datetime) -> datetime:
     """When there is room in the budget again: with the next day (UTC); who switched model calls off may switch them on
-    sooner."""
-    return now + _STOPPED if budget.stopped else next_day(now)
+    sooner, and what is being written may come to less than is expected of it."""
+    if budget.stopped:
+        return now + _STOPPED
+    return min(now + _UNDER_WAY, next_day(now)) if budget.expected > 0 else next_day(now)
 
 
 def next_day(now: datetime) -> datetime:

@@ -12,18 +12,18 @@ from decimal import Decimal
 from uuid import UUID
 
 from parlour.infra import log
-from parlour.infra.errors import MalformedPayload, RetryError
-from parlour.infra.jsonable import JsonObject
+from parlour.infra.errors import RetryError
 from parlour.infra.postgres import Database, SecondsLeft, Transaction
-from parlour.infra.queues import LONGEST_DELAY_SECONDS, Delays
+from parlour.infra.queues import Delays
 from parlour.knowledge.records import stale
 from parlour.pulse.due import budget, rules, store
 from parlour.pulse.due.rules import Budget, Candidate, Choice
 from parlour.pulse.due.store import DueRow
 from parlour.pulse.pulse import Order
 
-MOST = 300
-"""Pulses that one sweep sends: as many as five writers get through until the next one, a minute later."""
+MOST = 120
+"""Pulses that are with the writers at once: five of them get through these in some minutes, also when each takes many
+seconds. What is still to be sent is worth another thing by then, and is put in order again."""
 
 MOST_RANKED = 10_000
 """Of one tenant's Pulses that are due, how many are compared; they have some hundred bytes each."""
@@ -83,7 +83,7 @@ def sweep(sweeper: Sweeper, seconds_left: SecondsLeft) -> Swept:
 
 
 def sweep_tenant(sweeper: Sweeper, tenant_id: UUID, most: int = MOST) -> Swept:
-    """One tenant's; at most `most` are sent."""
+    """One tenant's; at most `most` are sent, and no more than its writers get through."""
     now = sweeper.clock()
     rows = sweeper.database.run(tenant_id, lambda tx: store.due(tx, now, MOST_RANKED))
     gone, due = [row for row in rows if row.gone], [row for row in rows if not row.gone]
@@ -91,47 +91,22 @@ def sweep_tenant(sweeper: Sweeper, tenant_id: UUID, most: int = MOST) -> Swept:
     if old:
         sweeper.database.run(tenant_id, lambda tx: stale.mark_alone(tx, old, "age", now))
 
+    settled = (
+        sweeper.database.run(tenant_id, lambda tx: store.settle(tx, [(row.id, row.due_at) for row in gone]))
+        if gone else 0
+    )  # fmt: skip
+
     def decide(tx: Transaction) -> tuple[list[UUID], Choice]:
-        if gone:
-            store.settle(tx, [(row.id, row.due_at) for row in gone])
         today = budget.today(tx, sweeper.pulse_cap, now, sweeper.default_cap)
-        chosen = rules.choose([_candidate(row) for row in due], today, most, now)
+        room = max(min(most, MOST - store.under_way(tx, now)), 0)
+        chosen = rules.choose([_candidate(row) for row in due], today, room, now)
         return _put_off(tx, chosen, today, now), chosen
 
     taken, chosen = sweeper.database.run(tenant_id, decide) if rows else ([], Choice((), (), ()))
     for record_id in taken:
         sweeper.pulses.send(Order(tenant_id, record_id).to_json(), 0)
     left = bool(chosen.left) or len(rows) == MOST_RANKED
-    return Swept(len(taken), len(chosen.wait), len(gone), left)
-
-
-def wake(sweeper: Sweeper, wakeups: Delays, body: JsonObject) -> None:
-    """What a wake-up is about: its tenant's Pulses that are due. What is due soon after has a wake-up of its own then.
-
-    MalformedPayload for a body that is none.
-    """
-    tenant_id = read_wakeup(body)
-    sweep_tenant(sweeper, tenant_id)
-    wake_later(sweeper.database, wakeups, tenant_id, sweeper.clock())
-
-
-def wake_later(database: Database, wakeups: Delays, tenant_id: UUID, now: datetime) -> bool:
-    """Where no schedule looks every minute: have the tenant's Pulses looked at when the next of them is due, if that is
-    soon. What is due later, as for its age, is found by the daily sweep. Whether there was one."""
-    due_at = database.run(tenant_id, store.next_due)
-    seconds = (due_at - now).total_seconds() if due_at else LONGEST_DELAY_SECONDS
-    if seconds >= LONGEST_DELAY_SECONDS:
-        return False
-    wakeups.send({"tenant_id": str(tenant_id)}, max(seconds, 0.0))
-    return True
-
-
-def read_wakeup(body: JsonObject) -> UUID:
-    """The tenant that a wake-up is about; MalformedPayload when it is none."""
-    try:
-        return UUID(str(body["tenant_id"]))
-    except (KeyError, ValueError):
-        raise MalformedPayload('a wake-up for Pulses is {"tenant_id"}') from None
+    return Swept(len(taken), len(chosen.wait), settled, left)
 
 
 def _one_safely(sweeper: Sweeper, tenant_id: UUID, most: int) -> Swept:

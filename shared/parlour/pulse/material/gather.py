@@ -24,6 +24,9 @@ from parlour.pulse.material.store import Change, Count, Row, SubjectRow
 NEAREST = 16
 """Rows by the record's own vector; how many of them get in, the budget says."""
 
+FRESH = 4
+"""Rows that have no vector yet: what was written just now is told of before anybody knows how near it is."""
+
 CHANGES = 20
 """The newest changes."""
 
@@ -101,7 +104,7 @@ def gather(tx: Transaction, about: Subject, level: int, now: datetime, tenant_id
         found,
         store.named(tx, [one.handle for one in found.records]) if found else {},
         store.rows(
-            tx, about.id, level, most=NEAREST, files=NEWEST_FILES, of_file=OF_FILE, **_OVER, **_SCRATCH
+            tx, about.id, level, most=NEAREST, fresh=FRESH, files=NEWEST_FILES, of_file=OF_FILE, **_OVER, **_SCRATCH
         ),
     )  # fmt: skip
 

@@ -110,7 +110,8 @@ SELECT r.id, r.title, r.content, r.classification, r.created_at, 'entities/' || 
 -- plan: anew
 -- The rows that are nearest to a record by the vector of its own snapshot, and the best of its newest files, all at or
 -- below a level: its own, and those of what stands near it (one link away, in it, or with it in a project). All are
--- compared: there are few enough. A row that has no vector yet comes after those that have.
+-- compared: there are few enough. The newest few of those that have no vector yet come first: they are what just changed,
+-- and nobody marks a record when vectors come; further ones come after those that have one.
 WITH own AS MATERIALIZED (
     SELECT id, project_id FROM entities WHERE id = %(id)s AND deleted_at IS NULL
 ), near AS MATERIALIZED (
@@ -168,20 +169,24 @@ WITH own AS MATERIALIZED (
     SELECT a.id, n.place AS file_place, a.kind = 'file_distillation' AS is_short, v.vector <=> i.vector AS distance,
            row_number() OVER (ORDER BY v.vector <=> i.vector NULLS LAST, a.created_at DESC, a.ordinal, a.id) AS place,
            row_number() OVER (PARTITION BY a.file_id, a.kind = 'file_distillation'
-                              ORDER BY v.vector <=> i.vector NULLS LAST, a.ordinal, a.id) AS of_file
+                              ORDER BY v.vector <=> i.vector NULLS LAST, a.ordinal, a.id) AS of_file,
+           CASE WHEN i.vector IS NOT NULL AND v.vector IS NULL
+                THEN row_number() OVER (PARTITION BY v.vector IS NULL ORDER BY a.created_at DESC, a.ordinal, a.id)
+                END AS fresh
       FROM around a
       LEFT JOIN itself i ON true
       LEFT JOIN embeddings v ON v.row_id = a.id AND v.model = i.model
       LEFT JOIN newest n ON n.id = a.file_id
 )
 SELECT r.id, r.kind, r.title, r.content, r.metadata, r.classification, r.created_at, COALESCE(1 - p.distance, 0) AS score,
-       COALESCE(p.file_place, 0) AS file_place, p.is_short, p.place,
+       COALESCE(p.file_place, 0) AS file_place, p.is_short,
+       CASE WHEN p.fresh <= %(fresh)s THEN p.fresh - %(fresh)s ELSE p.place END::int AS place,
        array_remove(ARRAY['entities/' || r.entity_id, 'entities/' || r.other_id, 'documents/' || r.document_id,
                           'files/' || r.file_id], NULL) AS owners
   FROM placed p
   JOIN context_rows r ON r.id = p.id
- WHERE p.place <= %(most)s OR p.file_place IS NOT NULL AND p.of_file <= %(of_file)s
- ORDER BY p.place;
+ WHERE p.place <= %(most)s OR p.fresh <= %(fresh)s OR p.file_place IS NOT NULL AND p.of_file <= %(of_file)s
+ ORDER BY p.fresh <= %(fresh)s DESC NULLS LAST, p.place;
 
 -- name: named
 -- Which rows some handles name, as table/id.

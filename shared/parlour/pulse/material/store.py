@@ -69,7 +69,7 @@ class Change:
 class Row:
     """A searchable row near the record.
 
-    score       how near, 1 at most; place: in that order, from 1.
+    score       how near, 1 at most; place: in that order, from 1; before it what has no vector yet.
     file_place  of its file among the newest, from 1; 0 for none of these. is_short: it tells of the whole file.
     owners      what it belongs to, as table/id.
     """

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from parlour.infra.jsonable import Json, JsonObject
 from parlour.infra.postgres import Transaction
-from parlour.principal import Principal
+from parlour.principal import RESTRICTED, Principal
 from parlour.pulse.reading import store
 from parlour.pulse.reading.store import DayRow
 from parlour.tenancy.roles import require
@@ -17,7 +17,8 @@ _DEAREST = 10
 
 
 def numbers(principal: Principal, tx: Transaction, days: int, default_cap: Decimal, now: datetime) -> JsonObject:
-    """The tenant's Pulses of the last `days` days (UTC). Needs the role viewer.
+    """The tenant's Pulses of the last `days` days (UTC). Needs the role viewer. What single records cost tells
+    of what is closed around them: `dearest` is [] for who may not see everything.
 
     {"now": {"spent_usd", "cap_usd", "own_cap", "kept", "due", "due_since", "over_budget", "backing_off", "dead"},
      "total": DAY, "days": [{"day", **DAY}], "dearest": [{"record", "name", "regenerated", "skipped", "reads",
@@ -36,7 +37,7 @@ def numbers(principal: Principal, tx: Transaction, days: int, default_cap: Decim
             "record": one.handle, "name": one.name, "regenerated": one.regenerated, "skipped": one.skipped,
             "reads": one.reads, "cost_usd": f"{one.cost_usd:f}",
         }
-        for one in store.dearest(tx, today, days, principal.clearance, _DEAREST)
+        for one in (store.dearest(tx, today, days, _DEAREST) if principal.clearance >= RESTRICTED else ())
     ]  # fmt: skip
     return {"now": _standing(tx, default_cap, now), "total": _sum(rows), "days": told, "dearest": dear}
 

@@ -3,7 +3,7 @@
 -- reader may see. One that was written from something that stands above its level by now is withheld, until it is
 -- written anew; one below the record's own level is none of the record's any more.
 SELECT e.id, e.name, t.key || '/' || e.key AS handle, t.rag->>'pulse' = 'auto' AS is_kept, e.stale_since,
-       e.stale_causes, e.stale_marks, s.problem, s.problem_at, coalesce(s.failures, 0) AS failures, s.dead_at,
+       e.stale_causes, e.stale_marks, s.problem, s.problem_at, s.failed_level, coalesce(s.failures, 0) AS failures, s.dead_at,
        s.waiting_for, w.due_at, to_jsonb(p.*) AS pulse,
        p.level IS NULL AND EXISTS (SELECT FROM pulses o WHERE o.entity_id = e.id AND o.level <= %(clearance)s)
            AS withheld,
@@ -39,7 +39,7 @@ WITH part AS MATERIALIZED (
                 WHEN r.content LIKE '%%): linked: %%' OR r.content LIKE '%%): unlinked: %%' THEN 'link_changed'
                 ELSE 'changed' END AS cause, coalesce(o.name, r.title) AS title,
            CASE WHEN o.id IS NULL THEN r.content ELSE '' END AS content, r.created_at AS at,
-           ARRAY['context_rows/' || r.id] AS rows
+           ARRAY['context_rows/' || r.id] AS rows, r.classification AS level
       FROM context_rows r
       LEFT JOIN (entities o JOIN entity_types k ON k.id = o.type_id AND k.key = %(finding)s)
         ON o.id = r.other_id AND o.created_at = r.created_at AND o.classification <= %(clearance)s
@@ -47,41 +47,53 @@ WITH part AS MATERIALIZED (
        AND r.classification <= %(clearance)s
      UNION ALL
     SELECT CASE WHEN t.key = %(finding)s AND r.ordinal = 1 THEN 'finding_created' ELSE 'child_changed' END, r.title,
-           r.content, r.created_at, ARRAY['context_rows/' || r.id, 'entities/' || e.id]
+           r.content, r.created_at, ARRAY['context_rows/' || r.id, 'entities/' || e.id],
+           greatest(r.classification, e.classification)
       FROM part p
       JOIN entities e ON e.id = p.id AND e.id <> %(id)s AND e.deleted_at IS NULL AND e.classification <= %(clearance)s
       JOIN entity_types t ON t.id = e.type_id
       JOIN context_rows r ON r.entity_id = e.id AND r.kind = 'delta' AND r.created_at > %(since)s
      WHERE r.classification <= %(clearance)s
      UNION ALL
-    SELECT 'child_changed', e.name, '[] deleted, by ', e.deleted_at, '{}'
+    SELECT 'child_changed', e.name, '[] deleted, by ', e.deleted_at, '{}', e.classification
       FROM part p
       JOIN entities e ON e.id = p.id
      WHERE e.deleted_at > %(since)s AND e.classification <= %(clearance)s
      UNION ALL
-    SELECT 'file_ingested', f.name, '', f.updated_at, ARRAY['files/' || f.id]
+    SELECT DISTINCT 'link_changed', o.name, '[] ' || o.name || ' deleted, by ', o.deleted_at, '{}'::text[], o.classification
+      FROM edges d
+      JOIN entities o ON o.id = CASE WHEN d.source_id = %(id)s THEN d.target_id ELSE d.source_id END
+     WHERE (d.source_id = %(id)s OR d.target_id = %(id)s)
+       AND o.deleted_at > %(since)s AND o.classification <= %(clearance)s
+       AND NOT (o.id IN (SELECT id FROM part)
+                AND EXISTS (SELECT FROM entities e
+                              JOIN entity_types t ON t.id = e.type_id AND t.rag->>'children' = 'auto'
+                             WHERE e.id = %(id)s))
+     UNION ALL
+    SELECT 'file_ingested', f.name, '', f.updated_at, ARRAY['files/' || f.id], f.classification
       FROM files f
      WHERE f.entity_id = %(id)s AND f.state IN ('embedding', 'ready') AND f.updated_at > %(since)s
        AND f.classification <= %(clearance)s AND f.team_id IS NULL
      UNION ALL
-    SELECT 'file_deleted', '', '', coalesce(f.updated_at, %(since)s), '{}'
+    SELECT 'file_deleted', '', '', coalesce(f.updated_at, %(since)s), '{}', coalesce(f.classification, 0)
       FROM unnest(%(told)s::uuid[]) AS k (id)
       LEFT JOIN files f ON f.id = k.id
      WHERE f.id IS NULL OR f.object_key = ''
      UNION ALL
     SELECT 'document_changed', d.title, '', coalesce(d.deleted_at, d.updated_at),
-           CASE WHEN d.deleted_at IS NULL THEN ARRAY['documents/' || d.id] ELSE '{}' END
+           CASE WHEN d.deleted_at IS NULL THEN ARRAY['documents/' || d.id] ELSE '{}' END, d.classification
       FROM documents d
      WHERE (d.entity_id = %(id)s OR d.record_id = %(id)s OR d.project_id = %(id)s)
        AND (d.updated_at > %(since)s OR d.deleted_at > %(since)s)
        AND d.classification <= %(clearance)s AND d.team_id IS NULL
 ), counted AS (
-    SELECT h.*, count(*) OVER mine AS total, min(at) OVER mine AS first_at,
+    SELECT h.cause, h.title, h.content, h.at, h.rows, max(h.level) OVER mine AS level, count(*) OVER mine AS total,
+           min(at) OVER mine AS first_at,
            row_number() OVER (PARTITION BY cause ORDER BY at DESC, title, content) AS place
       FROM happened h
     WINDOW mine AS (PARTITION BY cause)
 )
-SELECT cause, title, content, at, total, first_at, rows
+SELECT cause, title, content, at, total, first_at, rows, level
   FROM counted
  WHERE place <= %(each)s
  ORDER BY at DESC, cause, place;
@@ -151,11 +163,11 @@ SELECT day, count(*) AS records, sum(regenerated) AS regenerated, sum(skipped) A
  ORDER BY day DESC;
 
 -- name: dearest
--- The records whose Pulses cost most, as far as a reader may see them.
+-- The records whose Pulses cost most.
 SELECT t.key || '/' || e.key AS handle, e.name, sum(d.regenerated) AS regenerated, sum(d.skipped) AS skipped,
        sum(d.reads) AS reads, sum(d.cost_usd) AS cost_usd
   FROM pulse_days d
-  JOIN entities e ON e.id = d.entity_id AND e.deleted_at IS NULL AND e.classification <= %(clearance)s
+  JOIN entities e ON e.id = d.entity_id AND e.deleted_at IS NULL
   JOIN entity_types t ON t.id = e.type_id
  WHERE d.day > %(day)s::date - %(days)s::int AND d.day <= %(day)s
  GROUP BY t.key, e.key, e.name

@@ -24,6 +24,9 @@ _NOTHING_WAITS: dict[str, Any] = {
 }  # fmt: skip
 """What somebody hears who may know of no change that a text is to tell of: also when it would be, would betray one."""
 
+_NO_PROBLEM: dict[str, Any] = {"waiting_for": None, "problem": None, "problem_at": None, "failures": 0, "dead": False}
+"""What somebody hears whose own text was written, while one of a higher level could not be."""
+
 _EVER = datetime(1970, 1, 1, tzinfo=UTC)
 _MOMENT = timedelta(microseconds=1)
 _FILE = "files/"
@@ -106,13 +109,18 @@ def seen(principal: Principal, tx: Transaction, entity_id: UUID) -> Seen | None:
     if row is None or not row.is_kept:
         return None
     pulse = _pulse(row) if row.pulse else None
-    changes = _changes(tx, row, row.stale_since, pulse, principal.clearance) if row.stale_since else []
+    was_written = pulse is not None and row.failed_level is not None and row.failed_level > principal.clearance
+    changes = _changes(tx, row, row.stale_since, pulse, principal.clearance, was_written=was_written)
     marks = _marks(row, changes, principal.clearance)
+    if pulse and was_written:
+        marks = [one for one in marks if one.since > pulse.checked_at]
     found = Seen(
         row.id, row.handle, row.name, pulse, row.withheld, row.closed, tuple(marks), tuple(changes), row.due_at,
         row.waiting_for, row.problem, row.problem_at if row.problem else None, row.failures, row.dead_at is not None,
     )  # fmt: skip
-    return found if marks or row.withheld else replace(found, **_NOTHING_WAITS)
+    if was_written:
+        found = replace(found, **_NO_PROBLEM)
+    return _as_shown(found if marks or row.withheld else replace(found, **_NOTHING_WAITS), principal.clearance)
 
 
 def links(principal: Principal, tx: Transaction, citations: Sequence[Citation]) -> dict[str, str]:
@@ -127,13 +135,25 @@ def note(tx: Transaction, entity_id: UUID, now: datetime) -> None:
     store.note_read(tx, entity_id, now.astimezone(UTC).date(), now)
 
 
+def _as_shown(found: Seen, clearance: int) -> Seen:
+    """When a text was last found to be as it should tells of changes that were looked at: it is for those who may see
+    all of them. To others a text is as old as its writing."""
+    if found.pulse is None or clearance >= RESTRICTED:
+        return found
+    return replace(found, pulse=replace(found.pulse, checked_at=found.pulse.generated_at))
+
+
 def _changes(
-    tx: Transaction, row: SeenRow, stale_since: datetime, pulse: Pulse | None, clearance: int
+    tx: Transaction, row: SeenRow, stale_since: datetime | None, pulse: Pulse | None, clearance: int, *,
+    was_written: bool,
 ) -> list[Change]:  # fmt: skip
     """What came after the Pulse. A change that was committed after the reading for it, and is older, is unreflected all
-    the same: the mark that it left says so."""
+    the same: the mark that it left says so, unless it is there for a higher level's text alone."""
+    if stale_since is None:
+        return []
     told = [UUID(one.removeprefix(_FILE)) for one in pulse.told_of if one.startswith(_FILE)] if pulse else []
-    after = min(pulse.checked_at, stale_since - _MOMENT) if pulse else _EVER
+    unreflected = stale_since - _MOMENT
+    after = _EVER if pulse is None else pulse.checked_at if was_written else min(pulse.checked_at, unreflected)
     found = store.changed_since(tx, row.id, after, clearance, told, since.EXAMPLES)
     return [one for one in found if one.cause in {"changed", "link_changed"} or one.cause in row.stale_causes]
 

@@ -26,6 +26,7 @@ class SeenRow:
     withheld  there are some, and none of them for this reader now; closed: one of them was written from something that
               stands above its level by now.
     due_at    when somebody looks at it again.
+    failed_level  whose text it was that nothing came of; those of lower levels were written. None: nobody's was.
     """
 
     id: UUID
@@ -37,6 +38,7 @@ class SeenRow:
     stale_marks: JsonObject
     problem: str | None
     problem_at: datetime | None
+    failed_level: int | None
     failures: int
     dead_at: datetime | None
     waiting_for: str | None
@@ -170,8 +172,8 @@ def days(tx: Transaction, day: date, count: int) -> list[DayRow]:
     return tx.all(SQL["days"], DayRow, day=day, days=count)
 
 
-def dearest(tx: Transaction, day: date, count: int, clearance: int, most: int) -> list[DearRow]:
-    return tx.all(SQL["dearest"], DearRow, day=day, days=count, clearance=clearance, most=most)
+def dearest(tx: Transaction, day: date, count: int, most: int) -> list[DearRow]:
+    return tx.all(SQL["dearest"], DearRow, day=day, days=count, most=most)
 
 
 def standing(tx: Transaction, day: date, now: datetime) -> StandingRow:

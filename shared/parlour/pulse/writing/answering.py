@@ -3,6 +3,7 @@
 The answer is the asker's alone and never becomes the Pulse. It waits for no window, but for whoever is at the record.
 """
 
+import math
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -26,18 +27,29 @@ from parlour.pulse.writing.draft import Draft, Outcome, Services
 from parlour.pulse.writing.store import AnsweredRow, Day, QuestionRow
 
 _LARGER = "quality"
+_PATIENCE = timedelta(minutes=6)
+"""How long a question waits for those who are at its record: longer than any one of them is."""
+
+_SECONDS_BETWEEN = 60
 _NOTHING = AnsweredRow("", [], [], "")
 
 
 def answer(services: Services, order: Order, question_id: UUID, seconds_left: SecondsLeft) -> None:
-    """Answer the question, once. LeaseHeld while somebody else is at the record."""
+    """Answer the question, once. LeaseHeld while somebody else is at the record; if that is for too long, there is no
+    answer, and the asker hears why."""
     now = services.clock()
     until = now + timedelta(seconds=seconds_left())
     principal = system(order.tenant_id)
-    work = services.database.run(
+    begun = services.database.run(
         principal, lambda tx: _begun(services, principal, tx, order.entity_id, question_id, until, now)
     )
-    if work is None:
+    if begun is None:
+        return
+    work, held_until = begun
+    if held_until is not None:
+        if now - work.asked.asked_at < _PATIENCE:
+            raise LeaseHeld(after=min(math.ceil((held_until - now).total_seconds()), _SECONDS_BETWEEN))
+        work.keep(_NOTHING, LeaseHeld.code)
         return
     try:
         work.answer(seconds_left)
@@ -53,26 +65,30 @@ def answer(services: Services, order: Order, question_id: UUID, seconds_left: Se
 def _begun(
     services: Services, principal: Principal, tx: Transaction, record_id: UUID, question_id: UUID, until: datetime,
     now: datetime,
-) -> "_Work | None":  # fmt: skip
-    """The question, and nobody else at the record; None when it is answered."""
+) -> "tuple[_Work, datetime | None] | None":  # fmt: skip
+    """The question, and until when somebody else is at the record, if anybody is; None when it is answered."""
     asked = store.question(tx, question_id)
     if asked is None or asked.entity_id != record_id:
         return None
-    due = work_due.find(tx, ending.KIND, record_id)
-    if not work_due.hold(tx, ending.KIND, record_id, until, now):
-        raise LeaseHeld
-    return _Work(services, principal, asked, until, due if due and due.due_at != until else None)
+    due, marks = work_due.find(tx, ending.KIND, record_id), stale.unreflected(tx, record_id)
+    was_due = due if due and due.due_at != until else None
+    work = _Work(services, principal, asked, until, was_due, marks is not None and marks.since is not None)
+    if work_due.hold(tx, ending.KIND, record_id, until, now):
+        return work, None
+    return work, work_due.held_until(tx, ending.KIND, record_id) or now
 
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """One question. until: what the record is held by; due: when somebody was to look at its Pulses."""
+    """One question. until: what the record is held by; due: when somebody was to look at its Pulses; was_stale: whether
+    that was for a change."""
 
     services: Services
     principal: Principal
     asked: QuestionRow
     until: datetime
     due: Due | None
+    was_stale: bool
 
     def answer(self, seconds_left: SecondsLeft) -> None:
         """Read, compare with what was asked before, ask."""
@@ -126,7 +142,8 @@ class _Work:
             return
         marks = stale.unreflected(tx, record_id)
         times = [self.due.due_at] if self.due else []
-        times += [marks.since] if marks and marks.since else []
+        if marks and marks.since and (not times or not self.was_stale or "manual" in marks.causes):
+            times += [marks.since]
         if not times and store.kept(tx, record_id):
             times = [self.services.clock() + self.services.age]
         if times:

@@ -20,7 +20,7 @@ from parlour.knowledge.records.kinds import CLOSED_TALK, TALK
 from parlour.knowledge.records.stale import Unreflected
 from parlour.models.request import Model
 from parlour.principal import Principal, system
-from parlour.pulse.due import budget, ending, rules
+from parlour.pulse.due import ending
 from parlour.pulse.fingerprint import results
 from parlour.pulse.material import gather
 from parlour.pulse.material.gather import Gathered, Subject
@@ -29,7 +29,9 @@ from parlour.pulse.writing import answering, draft, store
 from parlour.pulse.writing.draft import Draft, Outcome, Services
 from parlour.pulse.writing.store import Day, NewText
 
-_CHEAP = "cheap"
+_CHEAP, _BROKE = "cheap", "error"
+_OF_A_TEXT = ("", "refused", "bad_json", "nothing_left")
+"""What is wrong with the answer for one level, and may be right with the next."""
 
 
 def run(services: Services, order: Order, seconds_left: SecondsLeft) -> None:
@@ -40,6 +42,7 @@ def run(services: Services, order: Order, seconds_left: SecondsLeft) -> None:
     """
     if order.question_id is not None:
         answering.answer(services, order, order.question_id, seconds_left)
+        services.ended(order.tenant_id)
         return
     now = services.clock()
     work = _Work(services, system(order.tenant_id), order.entity_id, now + timedelta(seconds=seconds_left()))
@@ -47,6 +50,7 @@ def run(services: Services, order: Order, seconds_left: SecondsLeft) -> None:
         work.principal, lambda tx: ending.begin(tx, work.record_id, work.until, now)
     ):  # fmt: skip
         log.info("pulse_not_asked", tenant_id=order.tenant_id, entity_id=order.entity_id)
+        services.ended(order.tenant_id)  # who is at it may be dead
         return
     try:
         work.write(seconds_left)
@@ -103,7 +107,7 @@ class _Work:
         services, at = self.services, self.services.clock()
         found = services.database.run(self.principal, lambda tx: self._read(tx, at))
         if found is None:
-            services.database.run(self.principal, lambda tx: ending.gone(tx, self.record_id))
+            services.database.run(self.principal, lambda tx: ending.gone(tx, self.record_id, self.until, at))
             return
         models = services.models()
         try:
@@ -131,10 +135,16 @@ class _Work:
     def stumbled(self) -> None:
         """Something broke that nobody foresaw: it counts as a try, so that it is not repeated for ever."""
         now = self.services.clock()
+
+        def fail(tx: Transaction) -> int:
+            if not self._is_ours(tx):
+                return 0
+            store.note_day(tx, self.record_id, Day(_day(now), failed=1))
+            return ending.failed(tx, self.record_id, _BROKE, self.until, now)
+
         with suppress(RetryError):
-            self.services.database.run(
-                self.principal, lambda tx: ending.failed(tx, self.record_id, "error", self.until, now)
-            )
+            failures = self.services.database.run(self.principal, fail)
+            ending.tell_given_up(self.principal.tenant_id, self.record_id, _BROKE, failures)
 
     def _ids(self) -> dict[str, UUID]:
         return {"tenant_id": self.principal.tenant_id, "entity_id": self.record_id}
@@ -164,14 +174,14 @@ class _Work:
     def _asked(
         self, found: _Read, drafts: Sequence[Draft], models: Mapping[str, Model], seconds_left: SecondsLeft
     ) -> _Result:
-        """Each level in turn, up to the first problem."""
+        """Each level in turn, up to the first problem that is not of its text alone."""
         result = _Result([one.level for one in drafts])
         for one in drafts:
             if found.kept.get(one.level) == one.fingerprint:
                 result.same.append(one)
                 continue
             result.asked.append(draft.ask(self.services, self.principal, one, models, seconds_left))
-            if result.problem:
+            if result.asked[-1].problem not in _OF_A_TEXT:
                 break
         return result
 
@@ -207,8 +217,7 @@ class _Work:
             if self._is_ours(tx):
                 self._texts(tx, found, result, ledgers)
                 store.note_day(tx, self.record_id, Day(_day(now), cost_usd=result.cost_usd))
-                again = rules.room_again(budget.today(tx, services.pulse_cap, now), now)
-                ending.waiting(tx, self.record_id, "budget", self.until, again)
+                ending.waiting(tx, self.record_id, self.until, services.pulse_cap, now)
 
         services.database.run(self.principal, wait)
 
@@ -222,7 +231,8 @@ class _Work:
                 return 0
             self._texts(tx, found, result, ledgers)
             store.note_day(tx, self.record_id, Day(_day(now), failed=1, cost_usd=result.cost_usd))
-            return ending.failed(tx, self.record_id, problem, self.until, now)
+            level = result.problem.draft.level if result.problem else None
+            return ending.failed(tx, self.record_id, problem, self.until, now, level)
 
         failures = services.database.run(self.principal, fail)
         ending.tell_given_up(self.principal.tenant_id, self.record_id, problem, failures)

@@ -1,5 +1,6 @@
 """The prompts of one turn as they are made, and what is kept of each: its record, and what the next stands on."""
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -10,13 +11,14 @@ from parlour.context import lead as leading
 from parlour.context.assemble import Assembled, Begun, begin
 from parlour.context.budget import Profile
 from parlour.context.calls import Round
-from parlour.context.forms import Basis, Made, from_json, hashes, shelved, to_json, unshelved
+from parlour.context.forms import Basis, Made, from_json, hashes, shelved, unshelved
 from parlour.context.lead import StandIn, Summary
 from parlour.context.ledger import Entry, Forgotten
 from parlour.context.materials import Materials, Moment
 from parlour.context.past import PastTurn
 from parlour.context.pins import Pinned
 from parlour.context.segment import Item, Layer, Lot
+from parlour.context.shelving import to_json
 from parlour.context.standing import Standing
 from parlour.context.tokens import Meter
 from parlour.infra.jsonable import JsonObject
@@ -42,6 +44,8 @@ class Prompting:
     recorded  the first was sent, and what they have in common is kept with its record.
     episodes  how many of the user's earlier conversations may be told, if any of them is to the point.
     wanted    a summary of the session is wanted already.
+    further   reads what else a briefing may tell of that is rendered anew; None where that is known already.
+    due       it turned out to be, so that this is to be read.
     """
 
     materials: Materials
@@ -55,6 +59,8 @@ class Prompting:
     recorded: bool = False
     episodes: int = 0
     wanted: bool = False
+    further: Callable[[], Sequence[Item]] | None = None
+    due: bool = False
 
     @property
     def wrote(self) -> bool:
@@ -66,17 +72,35 @@ class Prompting:
     def next(self, step: int, rounds: Sequence[Round], model: str) -> Assembled:
         """The prompt of `step` for `model` (provider/model). PromptOverflow when it cannot be made to fit."""
         self.moment = replace(self.moment, model=model)
-        begun = self.begun or begin(self.materials, self.standing, self.profile, self.moment)
-        begun = replace(begun, moment=self.moment)
+        begun = replace(self.begun or self._begin(), moment=self.moment)
         self.begun = begun
         self.heard(rounds)
         return begun.step(step, self.rounds)
 
-    def recalled(self, found: Sequence[Item]) -> None:
-        """Put what is recalled beside what changed: what the prompts have in common is decided anew."""
-        if found:
-            self.materials = replace(self.materials, tail=(*self.materials.tail, *found))
-            self.begun = None
+    def _begin(self) -> Begun:
+        """Decide what the prompts have in common. Once more, with what stands further around, where that has the
+        briefing rendered anew."""
+        if not self.due:
+            begun = begin(self.materials, self.standing, self.profile, self.moment)
+            if not (begun.causes and self.further):
+                return begun
+        if self.further:
+            self.materials = replace(self.materials, briefing=[*self.materials.briefing, *self.further()])
+            self.further, self.due = None, False
+        return begin(self.materials, self.standing, self.profile, self.moment)
+
+    def recalling(self, found: Callable[[], Sequence[Item]]) -> Callable[[], None]:
+        """Decide what the prompts have in common while what is recalled is `found`, and put that beside what changed.
+        Nothing of it holds until what is returned is called. PromptOverflow as with the first prompt."""
+        known = functools.cache(found)
+        begun = begin(self.materials, self.standing, self.profile, self.moment, known)
+        materials = replace(self.materials, tail=(*self.materials.tail, *known()))
+
+        def hold() -> None:
+            self.due = bool(begun.causes and self.further)
+            self.materials, self.begun = materials, None if self.due else begun
+
+        return hold
 
     def heard(self, rounds: Sequence[Round]) -> None:
         """The turn's calls so far. What was told of before is told again with its keys in the order they had then: a
@@ -107,7 +131,10 @@ class Prompting:
             step, month_of(self.moment.at), self.moment.at, self.moment.model, assembled.prompt.hash, basis, made
         )  # fmt: skip
         anew = assembled.ledger.cause is not None
-        kept, texts, look_at = split(assembled.standing), {**words, **more}, over_at(row.month)
+        standing = assembled.standing if anew else replace(assembled.standing, pinned=None)
+        kept, look_at = split(standing), over_at(row.month)
+        known = self._known(assembled)
+        texts = {key: text for key, text in (words | more).items() if text not in known}
         refused = self._refused() if basis is not None and self.materials.attachments else None
 
         def keep(tx: Transaction) -> None:
@@ -116,6 +143,17 @@ class Prompting:
                 store.note_refused(tx, asking.turn_id, refused)
 
         return keep
+
+    def _known(self, assembled: Assembled) -> set[str]:
+        """Texts that were kept with the session's last prompt: those of blocks that stood in it. Each month keeps its
+        own."""
+        before = self.standing
+        if before.asked is None or month_of(before.asked) != month_of(self.moment.at):
+            return set()
+        hashes_before = {one.hash for one in before.prints}
+        blocks = [one for each in assembled.ledger.segments if each.placement != "last" for one in each.blocks]
+        prints = zip(blocks, assembled.standing.prints, strict=True)
+        return {piece for block, one in prints if one.hash in hashes_before for piece in block.pieces}
 
     def _refused(self) -> list[UUID]:
         """What came with the turn's messages and had no room in its prompts: later ones do without it, too."""

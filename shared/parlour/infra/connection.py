@@ -1,0 +1,102 @@
+"""A connection to PostgreSQL that waits for no answer longer than it can take, and how one is opened."""
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import psycopg
+from psycopg import generators, pq
+from psycopg.abc import PQGen
+from psycopg.errors import error_from_result
+from psycopg.types.json import set_json_dumps
+
+from parlour.infra.jsonable import canonical
+
+_CONNECT_SECONDS = 10
+_LEAST_CONNECT_SECONDS = 2
+"""libpq takes no less for an answer to a connection's opening."""
+
+_PREPARED_AFTER = 2
+"""Runs on one connection before a statement is prepared, which takes a round trip more."""
+
+_KEEPALIVE = {
+    "tcp_user_timeout": 10_000,  # milliseconds: keepalives do not run while something sent waits for its receipt
+    "keepalives": 1,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+}
+
+type SecondsLeft = Callable[[], float]
+"""How long the invocation has still to live."""
+
+
+class Connection(psycopg.Connection[Any]):
+    """A connection that waits no longer than `patience` seconds for an answer.
+
+    The server's own timeouts are of no use when the server is gone, nor TCP's when something in between still answers.
+    """
+
+    patience: SecondsLeft = staticmethod(lambda: math.inf)
+
+    def wait[R](self, gen: PQGen[R], *arguments: Any, **named: Any) -> R:
+        """Raises psycopg.OperationalError when patience is over; the connection is of no more use then."""
+        return super().wait(_until(gen, time.monotonic() + self.patience()), *arguments, **named)
+
+    def send(self, statements: bytes) -> None:
+        """Run statements that take no parameters and return nothing, by the simple protocol."""
+        self.pgconn.send_query(statements)
+        for result in self.wait(generators.execute(self.pgconn)):
+            if result.status != pq.ExecStatus.COMMAND_OK:
+                raise error_from_result(result, encoding=self.info.encoding)
+
+    def undo(self) -> None:
+        """Roll back, and keep what is prepared: psycopg's own rollback sends DEALLOCATE ALL with it, on which RDS Proxy
+        pins. Raises psycopg.OperationalError when the connection is of no more use."""
+        if self.pgconn.transaction_status == pq.TransactionStatus.IDLE:
+            return
+        self.pgconn.send_query(b"ROLLBACK")
+        self.wait(generators.execute(self.pgconn))
+        if self.pgconn.transaction_status != pq.TransactionStatus.IDLE:
+            raise psycopg.OperationalError("the transaction could not be rolled back")
+
+
+type Connect = Callable[[float], Connection]
+"""Opens a connection within so many seconds."""
+
+
+def connector(parameters: Mapping[str, str | int]) -> Connect:
+    """How to open a connection with libpq's `parameters`, keepalives and prepared statements that are never given up.
+
+    RDS Proxy refuses the start-up packet's `options`; the app role's time zone and statement timeout are therefore the
+    role's own settings (migration 0001).
+    """
+
+    def connect(seconds: float = math.inf) -> Connection:
+        given = {"connect_timeout": _CONNECT_SECONDS, **_KEEPALIVE, **parameters}
+        patience = max(_LEAST_CONNECT_SECONDS, min(int(given["connect_timeout"]), seconds))
+        connection = Connection.connect(
+            **{**given, "connect_timeout": int(patience)},  # type: ignore[arg-type]
+            autocommit=True,  # a transaction is begun together with its tenant, not before
+            prepare_threshold=_PREPARED_AFTER,
+        )
+        connection.prepared_max = None  # the statements of a function are few, and giving one up may pin as well
+        set_json_dumps(canonical, connection)
+        return connection
+
+    return connect
+
+
+def _until[R](gen: PQGen[R], deadline: float) -> PQGen[R]:
+    """`gen`, unless it has nothing to do when the deadline has passed. psycopg looks in ten times a second."""
+    try:
+        wanted = next(gen)
+        while True:
+            ready = yield wanted
+            if not ready and time.monotonic() >= deadline:
+                raise psycopg.OperationalError("the server did not answer in time")
+            wanted = gen.send(ready)
+    except StopIteration as done:
+        result: R = done.value
+        return result

@@ -1,0 +1,70 @@
+"""A text is sent to be kept once a month and session: what stood in the last prompt is in its record."""
+
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from parlour.principal import Principal
+from parlour.turns.prompts import store
+from parlour.turns.prompts.rebuild import rebuild
+from tests.desk import Desk, says
+
+
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[set[str]]:
+    """The texts that came with each prompt's record."""
+    found: list[set[str]] = []
+    keep = store.keep_prompt
+
+    def watched(tx: Any, asking: Any, row: Any, blobs: Any, *given: Any, **named: Any) -> None:
+        found.append({*blobs.values()})
+        keep(tx, asking, row, blobs, *given, **named)
+
+    monkeypatch.setattr(store, "keep_prompt", watched)
+    return found
+
+
+@pytest.fixture
+def visitor(desk: Desk) -> Principal:
+    return desk.visit()
+
+
+def ask(desk: Desk, visitor: Principal, text: str, after: timedelta = timedelta(seconds=30)) -> Any:
+    """Ask, and have the prompt made again from its record."""
+    desk.clock.now += after
+    desk.write_web(visitor, desk.session_of(visitor), text)
+    desk.model.script = [says(f"As for that: {text}")]
+    desk.run()
+    ((turn,),) = desk.rows("SELECT id FROM turns ORDER BY frozen_at DESC LIMIT 1")
+    with desk.database.transaction(desk.admin) as tx:
+        return rebuild(desk.admin, tx, UUID(str(turn)))
+
+
+def test_what_stood_in_the_last_prompt_is_not_sent_again(
+    desk: Desk, visitor: Principal, sent: list[set[str]]
+) -> None:  # fmt: skip
+    assert ask(desk, visitor, "Who pours on Monday?")["matches"]
+    assert ask(desk, visitor, "And on Tuesday?")["matches"]
+    assert _begin(sent[0], '{"description"') > 1
+    assert _begin(sent[0], "# Identity") == 1
+    assert _begin(sent[1], '{"description"') == _begin(sent[1], "# Identity") == 0
+    assert "And on Tuesday?" in sent[1]
+
+
+def test_another_month_keeps_its_own(desk: Desk, visitor: Principal, sent: list[set[str]]) -> None:
+    ask(desk, visitor, "Who pours on Monday?")
+    assert ask(desk, visitor, "And in a month?", after=timedelta(days=40))["matches"]
+    assert _begin(sent[1], '{"description"') > 1
+
+
+def test_what_another_conversation_was_told_is_sent(desk: Desk, visitor: Principal, sent: list[set[str]]) -> None:
+    ask(desk, visitor, "Who pours on Monday?")
+    assert ask(desk, desk.visit(), "Who pours on Monday?")["matches"]
+    assert "Who pours on Monday?" in sent[0] & sent[1]
+
+
+def _begin(texts: set[str], beginning: str) -> int:
+    """How many of the texts begin so."""
+    return sum(one.startswith(beginning) for one in texts)
