@@ -113,7 +113,7 @@ def _remembered(talk: Talk, first: UUID, again: UUID) -> UUID:
     old = talk.fact("GATE-4711", again, superseded_by=talk.fact("GATE-4711, near Pune", first))
     assert old
     talk.fact("Pune", first, again, key="preference.town")
-    talk.fact("the gate", first, key=f"preference.x{talk.user.hex[:6]}", scope="team")
+    talk.fact("the gate", first, key=f"preference.x{talk.user.hex[-6:]}", scope="team")
     talk.episode("They have a gate.", first)
     talk.row("summary_anchor", "They have a gate.")
     talk.summary("They have a gate.", 3, 1)
