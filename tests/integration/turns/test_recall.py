@@ -20,6 +20,7 @@ from tests.desk import Desk, WordEmbedder, says
 
 TELLING = "The crane's permit number is KX-4471 and it ends in May."
 ASKED = "What was the crane's permit number?"
+_ANSWERED = "The permit number is KX-4471 until May."
 _FIRST_REPLY = (
     "(SELECT m.id FROM messages m JOIN turns t ON t.id = m.turn_id WHERE t.number = 1 AND m.direction = 'outbound')"
 )
@@ -145,8 +146,8 @@ def test_a_row_above_the_readers_clearance_is_not_recalled(desk: Desk, long_talk
 def test_a_reply_whose_source_was_closed_since_is_not_recalled(
     desk: Desk, long_talk: tuple[Principal, UUID], goes_on: bool
 ) -> None:
-    """What the user wrote is."""
-    told = "replace(content, 'Noted.', 'It is KX-4471 until May.')"
+    """What the user wrote is. The reply shares words with the question: as a vector all of them are the same."""
+    told = f"replace(content, 'Noted.', '{_ANSWERED}')"
     desk.rows(f"UPDATE context_rows SET content = {told} WHERE message_id = {_FIRST_REPLY} RETURNING 1")
     ((document,),) = desk.rows(
         "INSERT INTO citations (tenant_id, message_id, number, title, document_id)"
@@ -157,14 +158,14 @@ def test_a_reply_whose_source_was_closed_since_is_not_recalled(
     desk.model.script = [RuntimeError("the worker dies"), says("KX-4471.")] if goes_on else [says("KX-4471.")]
     with pytest.raises(RuntimeError) if goes_on else nullcontext():
         desk.run()
-    assert "It is KX-4471 until May." in [one["contents"] for one in recalled(desk)]
+    assert _ANSWERED in [one["contents"] for one in recalled(desk)]
     desk.rows(f"UPDATE documents SET classification = 3 WHERE id = '{document}' RETURNING 1")
     if goes_on:
         desk.run()
     else:
         say(desk, *long_talk, ASKED)
     again = [one["contents"] for one in recalled(desk)]
-    assert "It is KX-4471 until May." not in again
+    assert _ANSWERED not in again
     assert TELLING in again
 
 
