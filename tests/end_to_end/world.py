@@ -51,12 +51,13 @@ class World:
         return {name: count for name, count in counted.items() if count}
 
     def settle(self, seconds: float = 90) -> None:
-        """Wait until nothing is on its way any more that somebody waits for: Pulses are written behind everything."""
+        """Wait until nothing is on its way any more that somebody waits for: Pulses are written behind everything, and
+        what is to be remembered is looked for minutes later."""
         until = time.monotonic() + seconds
         quiet_since = None
         while quiet_since is None or time.monotonic() - quiet_since < _QUIET_SECONDS:
             assert time.monotonic() < until, f"still on its way after {seconds} s: {self.queued()}"
-            queued = [name for name in self.queued() if not name.endswith("-pulse")]
+            queued = [name for name in self.queued() if not name.endswith(("-pulse", "-memory"))]
             busy = queued or self.value("SELECT count(*) FROM messages WHERE state IN ('unanswered', 'taken')")
             quiet_since = None if busy else quiet_since or time.monotonic()
             time.sleep(0.2)
