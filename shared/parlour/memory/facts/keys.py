@@ -47,6 +47,9 @@ GRADED = vocabulary("name city home_town address delivery_address birthday compa
 ADDITIVE = frozenset({"allergy", "family.children", "family.pets"})
 """Keys that may hold several values at once."""
 
+INSTEAD = {"phone": "about.landline"}
+"""What a key means for those of whom nothing is known under it: who has no phone number but a landline means that."""
+
 _OTHER_NAMES = {
     "name": "full_name first_name user_name username own_name",
     "called": "nickname nick_name preferred_name prefers_to_be_called short_name",

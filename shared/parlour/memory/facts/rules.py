@@ -64,16 +64,25 @@ def resolve(candidate: Candidate, live: Sequence[Known]) -> list[Candidate]:
         if named:
             return [replace(candidate, key=named[0].key)]
     if candidate.origin in _READ_BY_MODELS and candidate.key.partition(".")[0] in _OPEN:
-        known = [one for one in live if one.key in keys.KEYS and values.same(one.value, candidate.value)]
+        known = [one for one in live if values.same(one.value, candidate.value) and _is_that(one, candidate)]
         return [replace(candidate, key=known[0].key)] if known else [candidate]
     return [candidate] if candidate.key else []
+
+
+def _is_that(one: Known, candidate: Candidate) -> bool:
+    """Whether a known fact of the same value is what a model put under an open key: it stands under a key of the
+    vocabulary, or in the same room, and the value itself says what it is about (a high floor, of room and of floor)."""
+    room, _, what = candidate.key.partition(".")
+    is_said = set(what.split("_")) <= set(words(candidate.value))
+    return one.key in keys.KEYS or (is_said and one.key.partition(".")[0] == room)
 
 
 def _taken_back(candidate: Candidate, live: Sequence[Known]) -> list[Known]:
     if candidate.everything:
         return list(live)
     if candidate.key:
-        return [one for one in live if one.key == candidate.key and _is_about(candidate.value, one)]
+        meant = candidate.key if any(one.key == candidate.key for one in live) else keys.INSTEAD.get(candidate.key)
+        return [one for one in live if one.key == meant and _is_about(candidate.value, one)]
     if not candidate.value:
         recent = [one for one in live if timedelta() <= candidate.at - one.sure_at <= _JUST_NOW]
         newest = max((one.sure_at for one in recent), default=None)

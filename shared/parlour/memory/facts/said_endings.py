@@ -24,6 +24,8 @@ ENDINGS: tuple[Rule, ...] = (
     Rule(r"^(?:please |pls |kindly )*(?:forget|ignore|disregard)(?: what i (?:said|told you) about| that (?:i|my"
           r"|we)(?:'m|'ve)?"
           r"| about) {v}", "", 0.9, ends=True),
+    Rule(r"\b(?:i|we) no longer (?:care|mind)(?: about)? (?:which|what|how|the) {bare}"
+         r"(?=\s+(?:my|our|we|i|they|it|he|she|you)\b|\s*(?:[.,;!?]|$))", "", 0.88, ends=True),
     Rule(r"\b(?:i|we)(?:'m| am|'re| are)? no longer (?:an? |have an? |have |in |on |at |with |live in |work"
           r" (?:at|for) |use "
           r"|like |need |want |eat |drink |drive |own )*{v}", "", 0.9, ends=True),

@@ -197,6 +197,9 @@ RULES: tuple[Rule, ...] = (
           "contact_by", 0.88, kind="free"),
     Rule(r"\buse (?:my |this |the )?(?:new |work |office |personal |other |private )*(?:e-?mail|mail)(?: address| id)?"
          r"(?: instead| from now on)?[ :,-]+{email}", "email", 0.92, kind="free", changes=True),
+    Rule(r"\b(?:write|call|message|text|ring|reach|contact)(?: to)?(?: me)?(?:,| (?:in|on|at|any|before|after|between"
+         r"|during|so|every|only)\b)[^.!?\n]*? (?P<v>(?:before|after|between) \d[^.,;!?\n]{0,30}?)"
+         r" (?:works|is|suits me|fits) better(?! for (?!me\b))", "contact_time", 0.85, kind="free", changes=True),
     Rule(r"\b(?:best|good|right) time to (?:reach|call|contact|ring) me is {v}", "contact_time", kind="free"),
     Rule(r"\b(?P<v>(?:never|don't|do not) (?:ever )?(?:call|ring|phone|message|contact|text) me"
           r" (?:before|after|between|on|during|at) [^.,;!?\n]{1,50}?)(?=[.,;!?\n]|$)", "contact_time", kind="free"),

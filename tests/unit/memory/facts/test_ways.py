@@ -31,6 +31,9 @@ from tests.unit.memory.facts.stating import Memory, candidate, known, pairs, tol
         ("Let's raise the budget to 1,500 francs.", {("budget", "1,500 francs")}),
         ("I work nights at Lakeside.", {("about.shift", "nights"), ("company", "Lakeside")}),
         ("I'd like invoices in Urdu.", {("language", "Urdu")}),
+        ("Don't write in the evenings any more, before 9 am works better now.", {("contact_time", "before 9 am")}),
+        ("Text me any day, after 7 pm suits me better.", {("contact_time", "after 7 pm")}),
+        ("My landline is 0452 234 5678.", {("about.landline", "0452 234 5678")}),
         ("We have a son, Veer.", {("family.son", "Veer")}),
         ("I teach maths at Hillview School.", {("company", "Hillview School")}),
         ("I'm from Ludhiana but staying in Gurgaon these days.", {("home_town", "Ludhiana"), ("city", "Gurgaon")}),
@@ -137,6 +140,9 @@ I wish I lived in Goa.
 My friend Anil works at Google.
 My colleague Rohan is on the Gold plan.
 My client's address is 5 Hill Road.
+Call the plumber, before 9 am works better for him.
+Write on Monday, after 5 pm is better for my colleague.
+Please call, before 9 am works better for the crane.
 """
 
 
@@ -154,3 +160,53 @@ def test_never_mind_is_no_wish_to_be_forgotten() -> None:
     for one in told("Please forget that.", 6):
         memory.take(one)
     assert memory.live == []
+
+
+def test_who_no_longer_cares_wants_nothing_any_more() -> None:
+    memory = Memory()
+    memory.take(candidate("high floor", 0, "preference.room"))
+    for one in told("And I no longer care which floor my parents get, any will do.", 5):
+        memory.take(one)
+    assert memory.live == []
+
+
+def test_who_no_longer_cares_about_one_thing_wants_the_others_still() -> None:
+    memory = Memory()
+    memory.take(candidate("high floor", 0, "preference.room"))
+    memory.take(candidate("aisle seat", 1, "preference.seat"))
+    for one in told("I no longer mind which floor, thanks. I no longer care.", 5):
+        memory.take(one)
+    assert [one.key for one in memory.live] == ["preference.seat"]
+
+
+def test_who_has_no_phone_number_but_a_landline_means_that_one() -> None:
+    memory = Memory()
+    for minute, text in enumerate(("My landline is 0452 234 5678.", "My locker number is 1234 5678.")):
+        for one in told(text, minute):
+            memory.take(one)
+    assert len(memory.live) == 2
+    for one in told("The landline is dead. Please delete my phone number.", 5):
+        memory.take(one)
+    assert [one.value for one in memory.live] == ["1234 5678"]
+
+
+def test_a_landline_stays_when_a_phone_number_is_there_to_be_deleted() -> None:
+    memory = Memory()
+    for minute, text in enumerate(("My landline is 0452 234 5678.", "My number is 98400 12345.")):
+        for one in told(text, minute):
+            memory.take(one)
+    for one in told("Please delete my phone number.", 5):
+        memory.take(one)
+    assert [one.key for one in memory.live] == ["about.landline"]
+
+
+def test_what_says_itself_what_it_is_about_stands_under_one_preference() -> None:
+    """A high floor is one wish, whether a rule puts it under the room or a model under the floor."""
+    room = known("high floor", key="preference.room")
+    for key in ("preference.floor", "preference.room"):
+        (one,) = rules.resolve(candidate("high floor", 5, key, origin="extracted"), [room])
+        assert one.key == "preference.room"
+    for key, value in (("preference.curtains", "high floor"), ("preference.floor", "top floor"),
+                       ("about.floor", "high floor")):  # fmt: skip
+        (one,) = rules.resolve(candidate(value, 5, key, origin="extracted"), [room])
+        assert one.key == key
