@@ -12,10 +12,14 @@ _MOST, _WAITING = 20, 30
 
 
 def a_lead_stays_until_the_next_cut(played: Played, assembled: Assembled) -> None:
-    """Whatever summaries come meanwhile; only room that is lacking makes it shorter."""
+    """Whatever summaries come meanwhile; only room that is lacking makes it shorter, and the ledger says of what."""
     before, now = played.standing.lead, assembled.standing.lead
-    if now.since == before.since and "budget" not in (assembled.ledger.cause, *_causes(played)):
-        assert now == before, "layer summary changed without a cut"
+    if now.since != before.since:
+        return
+    told, short = lead.items(before), [one.item for one in assembled.ledger.entries if one.reason == "over_budget"]
+    gone = [one for one in told if one not in lead.items(now)]
+    assert all(one in told for one in lead.items(now)), "layer summary grew without a cut"
+    assert now == before if not gone else all(one in short for one in gone), "layer summary changed without a cut"
 
 
 def a_cut_waits_for_its_summary(played: Played, assembled: Assembled) -> None:
@@ -63,10 +67,6 @@ def a_lead_is_short(played: Played, assembled: Assembled) -> None:
     beside = sum(map(meter.count, led.recap)) + sum(map(meter.count, kept.split("\n") if kept else []))
     assert meter.count(text) <= most - lead.BESIDE_TOKENS or played.profile.total < 5 * most, "layer summary is long"
     assert beside <= lead.BESIDE_TOKENS, "layer summary: too much beside the summary"
-
-
-def _causes(played: Played) -> tuple[str, ...]:
-    return tuple(played.begun.causes) if played.begun else ()
 
 
 LEAD_PROMISES = (
