@@ -107,7 +107,7 @@ class Aviary:
 
     def seen(self) -> dict[str, set[str]]:
         """Where which canaries are: tables, objects and queues."""
-        found = {f"table {name}": birds(words) for name, words in self.tables().items()}
+        found = {f"table {name}": birds(words) for name, words in tables(self.cluster, self.name).items()}
         for bucket, kept in (("media", self.bucket.kept), ("files", self.room.files.kept)):
             found[f"object {bucket}"] = birds("".join(kept)) | {
                 one for data in kept.values() for one in birds(data.decode("utf-8", "replace"))
@@ -122,14 +122,15 @@ class Aviary:
         found |= {f"queue {name}": birds(json.dumps(bodies, default=str)) for name, bodies in queues.items()}
         return {where: seen for where, seen in found.items() if seen}
 
-    def tables(self) -> dict[str, str]:
-        """Every row of every table of the catalogue, whoever's it is, as text; what is packed is opened."""
-        with self.cluster.superuser(self.name) as connection:
-            names = connection.execute(
-                "SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
-                " WHERE n.nspname = 'public' AND c.relkind IN ('r', 'p')"
-            ).fetchall()
-            return {str(name): _words(connection, str(name)) for (name,) in names}
+
+def tables(cluster: Cluster, name: str) -> dict[str, str]:
+    """Every row of every table of the catalogue, whoever's it is, as text; what is packed is opened."""
+    with cluster.superuser(name) as connection:
+        names = connection.execute(
+            "SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+            " WHERE n.nspname = 'public' AND c.relkind IN ('r', 'p')"
+        ).fetchall()
+        return {str(table): _words(connection, str(table)) for (table,) in names}
 
 
 def birds(words: str) -> set[str]:
