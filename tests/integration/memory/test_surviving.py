@@ -49,7 +49,8 @@ def test_identifiers_survive_ten_compactions_of_which_a_third_lose_them_all(talk
     codes: list[str] = []
     talk.chat(2)
     for compaction in range(_COMPACTIONS):
-        codes += [planted(talk, len(codes)) for _ in range(2)]
+        for _ in range(2):
+            codes.append(planted(talk, len(codes)))
         talk.chat(_BETWEEN - 2, first=100 * compaction)
         forgetful = compaction % 3 == 0
         talk.summarise(written("They talk." if forgetful else "The permits are " + ", ".join(codes[-6:]) + "."))
