@@ -99,6 +99,7 @@ def _put(asking: _Asking, tx: Transaction) -> Asked:
 
 
 def _check_pace(asking: _Asking, tx: Transaction, user_id: UUID) -> None:
+    store.hold_number(tx, user_id, asking.phone)
     before = store.asked_before(
         tx, user_id, asking.phone, asking.link_id, hour=asking.now - _HOUR, day=asking.now - _DAY
     )  # fmt: skip

@@ -43,15 +43,23 @@ def join(
     user_id, given = principal.id, codes.seal(secret, link_id, code)
     if before := database.run(principal, lambda tx: _before(tx, link_id, user_id, given)):
         return before
-    tried = database.run(principal, lambda tx: store.try_code(tx, link_id, user_id, codes.MOST_TRIES, now))
+    joined = database.run(principal, partial(_try, principal, link_id, user_id, given, new_id(now), now))
+    if isinstance(joined, int):
+        raise InvalidRequest(_wrong(joined))
+    log.info("phone_linked", tenant_id=principal.tenant_id, link_id=link_id, session_id=joined.session_id)
+    return joined
+
+
+def _try(
+    principal: Principal, link_id: UUID, user_id: UUID, given: bytes, audited: UUID, now: datetime, tx: Transaction
+) -> Joined | int:  # fmt: skip
+    """One try; for another code how many are left. The right one that comes at a bad moment has cost none."""
+    tried = store.try_code(tx, link_id, user_id, codes.MOST_TRIES, now)
     if tried is None:
         raise NotFound(_OVER)
     if not codes.is_same(tried.code_hash, given) or tried.contact_id is None:
-        raise InvalidRequest(_wrong(codes.MOST_TRIES - tried.tries))
-    audited = new_id(now)
-    joined = database.run(principal, partial(_join, principal, link_id, user_id, given, audited, now))
-    log.info("phone_linked", tenant_id=principal.tenant_id, link_id=link_id, session_id=joined.session_id)
-    return joined
+        return codes.MOST_TRIES - tried.tries
+    return _join(principal, link_id, user_id, given, audited, now, tx)
 
 
 def _join(

@@ -11,6 +11,10 @@ SELECT (SELECT count(*) FROM phone_links l
   FROM users u
  WHERE u.id = %(user_id)s;
 
+-- name: hold_number
+-- Whoever else asks for a code for this number waits until the transaction ends: codes are counted one at a time.
+SELECT pg_advisory_xact_lock(hashtextextended(u.tenant_id::text || %(phone)s, 0)) FROM users u WHERE u.id = %(user_id)s;
+
 -- name: hold_user
 -- A user that is to be linked or merged, held as they are until the transaction ends.
 SELECT id, phone, merged_into FROM users WHERE id = %(user_id)s FOR UPDATE;

@@ -106,6 +106,10 @@ def asked_before(
     return tx.one(SQL["asked_before"], AskedBefore, hour=hour, day=day, **values)
 
 
+def hold_number(tx: Transaction, user_id: UUID, phone: str) -> None:
+    tx.run(SQL["hold_number"], user_id=user_id, phone=phone)
+
+
 def hold_user(tx: Transaction, user_id: UUID) -> UserRow | None:
     return tx.first(SQL["hold_user"], UserRow, user_id=user_id)
 
