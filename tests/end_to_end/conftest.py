@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from local import logs
 from local.interrupts import Interrupts
 from local.progress import Progress
 from local.stack import Options, Running, running
@@ -21,6 +22,10 @@ def stack() -> Iterator[Running]:
     try:
         with running(Options(folder, free_ports()), Progress(), Interrupts()) as stack:
             yield stack
+            said = [
+                f"{one.at:%H:%M:%S} {one.function:<12} {one.text}\n" for one in logs.lines(stack.addresses.emulator)
+            ]
+            (folder / "logs" / "functions.log").write_text("".join(said), "utf-8")
     finally:
         _keep_logs(folder)
         shutil.rmtree(folder, ignore_errors=True)
