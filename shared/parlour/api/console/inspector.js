@@ -7,7 +7,7 @@ import { PromptInspector } from "./prompt.js";
 
 const CHANNELS = { web: "Web", whatsapp: "WhatsApp" };
 const MOST = 12;
-const STAGES = ["wait", "load", "assemble", "pictures", "model", "tools", "save"];
+const STAGES = ["wait", "load", "recall", "assemble", "pictures", "model", "tools", "save"];
 
 export class Inspector {
   /** Takes console/settings.json; `onSignedIn` is given the credentials once they were good. */

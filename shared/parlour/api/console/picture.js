@@ -4,25 +4,46 @@ import { h } from "./dom.js";
 import { LAYERS, count, percent, spaced } from "./layers.js";
 
 const LABELLED = 0.085; // from this share of the bar on a part has room for its name
+const LEAST = 0.016; // of the bar: no part is narrower, or nobody could hit it
 
 /** The bar: parts to click, the cached part above it, the marks below it, and what is left of the budget. */
 export function picture(step, total, chosen, choose) {
-  const whole = Math.max(total, step.tokens);
-  const parts = step.segments.map((segment, place) => part(segment, place, whole, step, chosen, choose));
-  const left = h("span", { class: "part left", title: `${count(whole - step.tokens)} tokens of the budget were not used` });
-  left.style.setProperty("--part", String((whole - step.tokens) / whole));
+  const place = scale(step.segments.map(({ tokens }) => tokens), Math.max(total, step.tokens));
+  const unused = Math.max(0, total - step.tokens);
+  const parts = step.segments.map((segment, number) => part(segment, number, place, step, chosen, choose));
+  const left = h("span", { class: "part left", title: `${count(unused)} tokens of the budget were not used` });
   const bar = h("div", { class: "stack", role: "group", "aria-label": "The prompt by layer, in the order of its bytes" }, ...parts, left);
   bar.addEventListener("keydown", walk);
-  return h("figure", { class: "picture" }, cached(step, whole), bar, marks(step, whole),
+  return h("figure", { class: "picture" }, cached(step, place), bar, marks(step, place),
     h("figcaption", { class: "hidden-label" }, `${count(step.tokens)} of ${count(total)} tokens`));
 }
 
-function part(segment, place, whole, step, chosen, choose) {
+/** Where the bar has which token, as a share of it: thin parts are as wide as one can hit, and the others that much less. */
+function scale(sizes, whole) {
+  const shares = [...sizes, whole - sizes.reduce((sum, one) => sum + one, 0)].map((size) => Math.max(0, size / whole));
+  const isThin = shares.map((share, number) => number < sizes.length && share < LEAST);
+  const thin = isThin.filter(Boolean).length * LEAST;
+  const others = shares.reduce((sum, share, number) => sum + (isThin[number] ? 0 : share), 0);
+  const widths = shares.map((share, number) => (isThin[number] ? LEAST : (share * (1 - thin)) / others));
+  return { width: (number) => widths[number], until: (tokens) => reached(tokens, sizes, widths) };
+}
+
+/** How far the first `tokens` reach. */
+function reached(tokens, sizes, widths) {
+  let left = tokens;
+  return sizes.reduce((sum, size, number) => {
+    const taken = Math.max(0, Math.min(left, size));
+    left -= size;
+    return sum + (size ? (taken / size) * widths[number] : 0);
+  }, 0);
+}
+
+function part(segment, number, place, step, chosen, choose) {
   const { layer, tokens } = segment;
   const name = `${spaced(layer)}: ${count(tokens)} tokens, ${percent(tokens / step.tokens)} of the prompt`;
-  const button = h("button", { type: "button", class: "part", title: name, "aria-label": name, "aria-pressed": String(place === chosen), data: { layer, place: String(place) }, on: { click: () => choose(place) } },
-    tokens / whole > LABELLED ? h("span", {}, spaced(layer)) : null);
-  button.style.setProperty("--part", String(tokens / whole));
+  const button = h("button", { type: "button", class: "part", title: name, "aria-label": name, "aria-pressed": String(number === chosen), data: { layer, place: String(number) }, on: { click: () => choose(number) } },
+    place.width(number) > LABELLED ? h("span", {}, spaced(layer)) : null);
+  button.style.setProperty("--part", String(place.width(number)));
   return button;
 }
 
@@ -36,18 +57,18 @@ function walk(event) {
   next.focus();
 }
 
-function cached({ cached: { tokens } }, whole) {
+function cached({ cached: { tokens } }, place) {
   if (!tokens) return null;
   const line = h("div", { class: "cached-line" }, h("span", {}, `${count(tokens)} cached`));
-  line.style.setProperty("--part", String(tokens / whole));
+  line.style.setProperty("--part", String(place.until(tokens)));
   return line;
 }
 
-function marks(step, whole) {
+function marks(step, place) {
   if (!step.marks.length) return null;
   return h("div", { class: "marks" }, ...step.marks.map(({ tokens }) => {
     const mark = h("i", { title: `marked for the cache after ${count(tokens)} tokens` });
-    mark.style.setProperty("--part", String(tokens / whole));
+    mark.style.setProperty("--part", String(place.until(tokens)));
     return mark;
   }), h("span", { class: "hidden-label" }, `Marked for the cache after ${step.marks.map(({ tokens }) => count(tokens)).join(", ")} tokens`));
 }
