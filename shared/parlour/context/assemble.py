@@ -13,6 +13,7 @@ from parlour.context.calls import Fitted, Round
 from parlour.context.ledger import Entry, Ledger
 from parlour.context.materials import Materials, Moment
 from parlour.context.pins import Cause
+from parlour.context.plan import Plan
 from parlour.context.render import Prompt, in_order, render
 from parlour.context.segment import Item, Layer, Lot, Segment, Source
 from parlour.context.standing import Standing
@@ -121,7 +122,7 @@ def begin(
     order; the history is cut where the rules say so, and the briefing is rendered anew where it is due.
     """
     standing = standing.beginning(moment.at)
-    plan = fill.Plan(lead=standing.lead)
+    plan = Plan(lead=standing.lead)
     while True:
         try:
             filled = fill.fill(materials, standing, profile, moment, plan, awaited)

@@ -7,22 +7,19 @@ from parlour.context import briefing, history, lead, opening, pins, tail
 from parlour.context.budget import Profile, Purse, after_required, in_proportion
 from parlour.context.choose import Chosen, because_covered, best, covered, distinct, seen, worth
 from parlour.context.history import Told
-from parlour.context.lead import LEAD_TOKENS, Lead, StandIn
+from parlour.context.lead import Lead
 from parlour.context.ledger import Entry, Reason
 from parlour.context.materials import Materials, Moment
-from parlour.context.past import Message, PastTurn
+from parlour.context.past import Message
 from parlour.context.pins import Cause, Now, Pinned
-from parlour.context.segment import Block, Item, Layer, Lot, Segment, Source, foreign
+from parlour.context.plan import Plan, told_of
+from parlour.context.segment import Block, Item, Layer, Lot, Segment, foreign
 from parlour.context.standing import Standing
 from parlour.context.tokens import Meter
 from parlour.infra.errors import PromptOverflow
-from parlour.infra.jsonable import canonical
 
 _RANKED = (Lot.RECALL, Lot.OTHER_SESSIONS, Lot.EPISODES)
 """Lots whose scores say how much they are to the point."""
-
-_LEADS = 5
-"""What leads the history takes a fifth of a budget at most: 1,500 tokens of 7,700."""
 
 _IN_TAIL = (*_RANKED, Lot.FACTS, Lot.DELTAS, Lot.STATE)
 _TAIL_LAYERS = (Layer.RECALL, Layer.MEMORY, Layer.DELTAS, Layer.STATE)
@@ -30,35 +27,6 @@ _TAIL_LAYERS = (Layer.RECALL, Layer.MEMORY, Layer.DELTAS, Layer.STATE)
 
 type Awaited = Callable[[], Sequence[Item]]
 """Candidates that are still on their way: recalled messages that their reader may see."""
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What one attempt at a turn's budget takes as given.
-
-    lead   what stands for the turns that history does not tell.
-    cut    turns that were cut in an attempt before this one, and `out` what their lead had no room for.
-    tight  the briefing holds itself to its floor, so that the history need not be cut for its sake.
-    lost   what led the history and has no room any more: a long text that the talk was about, then the summary.
-    """
-
-    lead: Lead
-    cut: tuple[PastTurn, ...] = ()
-    out: tuple[Entry, ...] = ()
-    tight: bool = False
-    lost: tuple[Item, ...] = ()
-
-    @property
-    def gives_way(self) -> bool:
-        """Whether the lead can be told shorter."""
-        return self.lead.pasted is not None or lead.summarised(self.lead) is not None
-
-    def shorter(self) -> "Plan":
-        """The plan without the long text that the talk is about, or where there is none without the summary."""
-        if self.lead.pasted is not None:
-            return replace(self, lead=replace(self.lead, pasted=None), lost=(*self.lost, self.lead.pasted))
-        gone = lead.items(replace(self.lead, recap=()))
-        return replace(self, lead=lead.bare(self.lead), lost=(*self.lost, *gone))
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +134,7 @@ def fill(
     told, calls = _spend(filling, materials, plan)
     segments = (*fixed, pinned.segment, *history.segments(meter, told), *_tail(filling), message)
     kept = calls + filling.purse.left + opening.repeated(meter, materials)
-    entries = (*filling.entries, *_told(meter, standing.lead, plan, told))
+    entries = (*filling.entries, *told_of(meter, standing.lead, plan, told))
     return Filled(segments, entries, kept, told.lead, pinned, causes, _next(filling, materials, plan, told, causes))
 
 
@@ -284,7 +252,7 @@ def _spend(filling: _Filling, materials: Materials, plan: Plan) -> tuple[Told, i
         elif lot is Lot.HISTORY:
             room = filling.purse.offer(Layer.HISTORY, cap)
             left = history.MOST_PICTURED - history.pictured((), *filling.shown)
-            given = _stand_in(filling, materials, plan)
+            given = plan.stand_in(materials, filling.profile)
             told = history.tell(filling.meter, plan.lead, materials.past, room, materials.words, left, given)
             filling.purse.take(Layer.HISTORY, told.tokens)
         elif lot in _IN_TAIL:
@@ -293,15 +261,6 @@ def _spend(filling: _Filling, materials: Materials, plan: Plan) -> tuple[Told, i
     for lot in (Lot.RECALL, Lot.OTHER_SESSIONS):
         filling.refill(lot)
     return told, calls
-
-
-def _stand_in(filling: _Filling, materials: Materials, plan: Plan) -> StandIn:
-    """What may stand for turns that are cut. A small budget is no place for a long summary."""
-    profile = filling.profile
-    if any(one.lot is Lot.SUMMARY for one in plan.lost):
-        return history.NO_STAND_IN
-    most = min(profile.share(Layer.SUMMARY).cap, profile.total // _LEADS, LEAD_TOKENS)
-    return StandIn(materials.summary, materials.awaited, most)
 
 
 def _tail(filling: _Filling) -> list[Segment]:
@@ -315,29 +274,6 @@ def _tail(filling: _Filling) -> list[Segment]:
     return [tail.segment(filling.meter, layer, said) for layer, said in texts.items()]
 
 
-def _told(meter: Meter, before: Lead, plan: Plan, told: Told) -> list[Entry]:
-    """Entries for the history: what is verbatim, what a cut took, and what leads it now or did `before`."""
-    kept = [Entry(one, meter.count(one.text)) for turn in told.turns for one in _items(turn)]
-    cut = [Entry(one, meter.count(one.text), "cut") for turn in plan.cut for one in _items(turn)]
-    led = [Entry(one, meter.count(one.text)) for one in lead.items(told.lead)]
-    lost = [Entry(one, meter.count(one.text), "over_budget") for one in plan.lost]
-    if before.pasted and before.pasted not in {told.lead.pasted, *plan.lost}:
-        lost.append(Entry(before.pasted, meter.count(before.pasted.text), "cut"))
-    return [*cut, *led, *plan.out, *lost, *kept]
-
-
-def _items(turn: PastTurn) -> list[Item]:
-    called = [
-        Item(Lot.HISTORY, canonical(one), Source("turns", turn.id, place)) for place, one in enumerate(turn.called)
-    ]
-    return [
-        *(replace(history.recorded(one), lot=Lot.HISTORY) for one in turn.attached),
-        *(Item(Lot.HISTORY, foreign(one.text), one.source) for one in turn.asked),
-        *called,
-        *(Item(Lot.HISTORY, foreign(one.text), one.source) for one in turn.replied),
-    ]
-
-
 def _next(
     filling: _Filling, materials: Materials, plan: Plan, told: Told, causes: Sequence[Cause]
 ) -> Plan | None:  # fmt: skip
@@ -347,7 +283,7 @@ def _next(
         return None
     all_told = (*told.cut, *told.turns)
     cap = filling.profile.share(Layer.HISTORY).cap
-    is_short = not history.is_long(filling.meter, all_told, cap, _stand_in(filling, materials, plan))
+    is_short = not history.is_long(filling.meter, all_told, cap, plan.stand_in(materials, filling.profile))
     fits = history.size(filling.meter, all_told) <= cap
     fits = fits and history.pictured(all_told, *filling.shown) <= history.MOST_PICTURED
     if is_short and fits and causes and not plan.tight:
