@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx2
@@ -10,6 +11,7 @@ import httpx2
 from local import emulator, example
 from local.talk import until
 from tests.end_to_end.world import World
+from tests.integration.models.aimock import Mind, MindedServer
 
 if TYPE_CHECKING:
     from mypy_boto3_lambda import LambdaClient
@@ -50,7 +52,20 @@ def state(world: World, file_id: str) -> dict[str, Any]:
 
 
 @contextmanager
-def model_at(world: World, url: str) -> Iterator[None]:
+def thinking(world: World, folder: Path, mind: Mind) -> Iterator[MindedServer]:
+    """Within the block Anthropic's models are aimock, and think what `mind` thinks; `folder` holds what it logs. What
+    goes wrong in the mind fails the test."""
+    server = MindedServer(folder, mind)
+    try:
+        with _model_at(world, server.url):
+            yield server
+    finally:
+        server.stop()
+    assert server.problems == []
+
+
+@contextmanager
+def _model_at(world: World, url: str) -> Iterator[None]:
     """Within the block the deployment has a key for Anthropic's models, whose address is `url`; the functions that ask
     models are deployed anew with it, and again without it at the end."""
     at = world.stack.addresses.emulator

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from local.talk import until
-from tests.end_to_end.operating import model_at, operate, state, upload
+from tests.end_to_end.operating import operate, state, thinking, upload
 from tests.end_to_end.world import World
 from tests.integration.models.aimock import MindedServer
 from tests.integration.pulse import author
@@ -39,13 +39,8 @@ def mind(request: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def model(world: World, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MindedServer]:
-    server = MindedServer(tmp_path_factory.mktemp("author"), mind)
-    try:
-        with model_at(world, server.url):
-            yield server
-    finally:
-        server.stop()
-    assert server.problems == []
+    with thinking(world, tmp_path_factory.mktemp("author"), mind) as server:
+        yield server
 
 
 def look(world: World, path: str = "", **params: str) -> dict[str, Any]:

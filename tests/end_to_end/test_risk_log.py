@@ -10,7 +10,7 @@ import pytest
 
 from local.talk import WebSession, citation_problem, sample, until
 from tests.end_to_end.clerk import ACROSS, LOG_IT, clerk
-from tests.end_to_end.operating import model_at, operate, state, upload
+from tests.end_to_end.operating import operate, state, thinking, upload
 from tests.end_to_end.world import World
 from tests.integration.models.aimock import MindedServer
 from tests.papers import pdf
@@ -65,14 +65,8 @@ class Browser:
 
 @pytest.fixture(scope="module")
 def model(world: World, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MindedServer]:
-    """Anthropic's models are aimock now, and think what the clerk thinks."""
-    server = MindedServer(tmp_path_factory.mktemp("model"), clerk)
-    try:
-        with model_at(world, server.url):
-            yield server
-    finally:
-        server.stop()
-    assert server.problems == []
+    with thinking(world, tmp_path_factory.mktemp("model"), clerk) as server:
+        yield server
 
 
 @pytest.fixture(scope="module")
