@@ -1,6 +1,7 @@
 """The shape of the house: imports run downward, pure files do no I/O, files and functions stay small."""
 
 import ast
+import functools
 import itertools
 from collections.abc import Iterator
 from pathlib import Path
@@ -138,8 +139,13 @@ def room_of(path: Path) -> str:
     return first.removesuffix(".py")
 
 
-def imports(path: Path) -> Iterator[str]:
+@functools.cache
+def imports(path: Path) -> tuple[str, ...]:
     """Dotted names that a file imports, those of `from x import y` as x and as x.y."""
+    return tuple(_imports(path))
+
+
+def _imports(path: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
