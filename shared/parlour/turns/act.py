@@ -151,8 +151,8 @@ class _TurnBook:
 
     def _operations(self, result: ToolResult) -> Events:
         """What the call did to records, as it is stored by now. It is told with the call's end: once, also when
-        another worker finds the call done and ends it. Nobody follows a messaging channel."""
-        done = operations(self.tool, result.content) if self.running.lease.channel == "web" else []
+        another worker finds the call done and ends it."""
+        done = operations(self.tool, result.content) if self.running.feed.is_followed else []
         if not done:
             return []
         return self.running.services.database.run(self.principal, lambda tx: events(self.principal, tx, done))

@@ -28,13 +28,15 @@ def after(principal: Principal, tx: Transaction, session_id: UUID, number: int, 
 
 @dataclass(slots=True)
 class Feed:
-    """Writes of one turn under one lease. Nobody reads a messaging channel's feed, so there it stays empty."""
+    """Writes of one turn under one lease. `is_followed`: whether somebody may be waiting for it on the web; nobody reads
+    what a phone's messages alone would fill the feed with, so there it stays empty."""
 
     principal: Principal
     database: Database
     lease: Lease
     turn_id: UUID
     clock: Callable[[], datetime]
+    is_followed: bool
     _due: list[tuple[str, JsonObject]] = field(default_factory=list)
     _text: list[str] = field(default_factory=list)
     _since: datetime | None = None
@@ -45,13 +47,13 @@ class Feed:
 
     def add(self, kind: str, payload: JsonObject) -> None:
         """Have an event committed with the next write."""
-        if self.lease.channel == "web":
+        if self.is_followed:
             self._gather_text()
             self._due.append((kind, payload))
 
     def text(self, delta: str) -> None:
         """Stream a piece of the reply; it is committed about every 100 ms."""
-        if self.lease.channel != "web":
+        if not self.is_followed:
             return
         self._text.append(delta)
         self._since = self._since or self.clock()

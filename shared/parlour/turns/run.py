@@ -112,7 +112,8 @@ def _begin(
     lease, turn, inputs = begun
     stages = Stages(services.clock)
     stages.note_between("wait", inputs[0].received_at, now)
-    feed = Feed(principal, services.database, lease, turn.id, services.clock)
+    is_followed = "web" in {lease.channel, *(one.channel for one in inputs)}  # a phone's session, joined, is on both
+    feed = Feed(principal, services.database, lease, turn.id, services.clock, is_followed)
     return Running(services, lease, turn, inputs, feed, stages, seconds_left)
 
 

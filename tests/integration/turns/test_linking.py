@@ -104,7 +104,11 @@ def test_both_channels_write_in_one_thread_and_are_answered_where_they_wrote(des
     before = desk.rows("SELECT id FROM outbox")
     says_on_the_web(desk, writer, now_one.session_id, "Which floor is next?")
     assert desk.rows("SELECT id FROM outbox") == before
+    followed = f"SELECT kind FROM events WHERE session_id = '{now_one.session_id}' ORDER BY number"
+    assert desk.rows(followed)[-1:] == [("done",)], "who writes on the web waits there for the answer"
+    seen = len(desk.rows(followed))
     assert on_the_phone(desk, "And the floor after that?", "phone-9") == now_one.session_id
+    assert len(desk.rows(followed)) == seen
     assert len(desk.rows("SELECT id FROM outbox")) == len(before) + 1
     told = str(desk.model.requests[-1])
     assert "My name is Priya." in told
