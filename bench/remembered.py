@@ -36,7 +36,7 @@ from parlour.memory.summary import store as summaries
 from parlour.memory.summary.stretch import Spoken, Turn
 
 MOST = 6
-"""Rows that a turn is told of at most, as `recall` has it."""
+"""Messages that a turn is told of at most, as `recall` has it; an anchor comes beside them."""
 
 BUDGETS = (500, 1_000, 2_000)
 """What layer 5 has at least, in between, and before others leave it something."""
@@ -94,17 +94,17 @@ class Memory:
             shelf, wanted = self.shelves[question.scope], question.relevant
             known, size = self._facts(shelf, question)
             part.fact_tokens += size
-            rows = self._rows(shelf, question)
-            part.told.append(self._share(shelf, rows[:MOST], known, wanted))
+            part.told.append(self._share(shelf, self._rows(shelf, question, MOST), known, wanted))
+            rows = self._rows(shelf, question, _LONG)
             for budget, shares in part.within.items():
                 shares.append(self._share(shelf, _fitting(rows, budget), known, wanted))
 
-    def _rows(self, shelf: Shelf, question: Question) -> list[Recalled]:
+    def _rows(self, shelf: Shelf, question: Question, most: int) -> list[Recalled]:
         query = expand(question.text, unsaid(question.text, question.previous))
         vector = embed_question(self.embedder, query)
         with self.database.transaction(shelf.principal) as tx, store.recall(
             tx, shelf.session_id, query, vector, clearance=shelf.principal.clearance, since=1, others=False,
-            most=_LONG, pool=_POOL, sessions=0,
+            most=most, pool=_POOL, sessions=0,
         ) as found:  # fmt: skip
             return found()
 

@@ -169,6 +169,40 @@ def test_a_reply_whose_source_was_closed_since_is_not_recalled(
     assert TELLING in again
 
 
+def test_what_was_said_in_the_same_words_on_another_day_takes_one_place(
+    desk: Desk, long_talk: tuple[Principal, UUID]
+) -> None:
+    again, further = "What about the crane's permit number?", "The permit of the pump."
+    for number in range(2, 15):
+        text = further if number == 2 else again
+        desk.rows(
+            f"UPDATE context_rows SET content = '[2026-02-{number:02}] User: {text.replace("'", "''")}'"
+            f" WHERE content LIKE '%Delivery {number} of%' RETURNING 1"
+        )
+    say(desk, *long_talk, ASKED)
+    told = [str(one["contents"]) for one in recalled(desk)]
+    assert told.count(again) == 1
+    assert {TELLING, further} <= {*told}
+
+
+def test_one_anchor_is_told_beside_the_messages_and_in_the_place_of_none(
+    desk: Desk, long_talk: tuple[Principal, UUID]
+) -> None:
+    _, session = long_talk
+    for number in range(3):
+        desk.rows(
+            "INSERT INTO context_rows (tenant_id, id, session_id, kind, ordinal, title, content, content_hash, pending,"
+            " classification, metadata, created_at)"
+            f" SELECT tenant_id, '{uuid7(desk.clock())}', id, 'summary_anchor', {number}, 'Talk', 'messages to"
+            f" 5{number}: about a permit, number of the crane', '', false, 0, '{{}}', now()"
+            f" FROM sessions WHERE id = '{session}' RETURNING 1"
+        )
+    say(desk, *long_talk, ASKED)
+    told = [str(one["contents"]) for one in recalled(desk)]
+    assert len([one for one in told if one.startswith("messages to")]) == 1
+    assert TELLING in told
+
+
 def test_words_find_it_when_the_embedder_is_away(desk: Desk, long_talk: tuple[Principal, UUID]) -> None:
     desk.embedder = Away()
     say(desk, *long_talk, ASKED)

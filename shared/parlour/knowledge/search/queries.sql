@@ -150,7 +150,8 @@ SELECT r.id AS row_id, r.document_id, e.id AS entity_id, r.kind, r.title, r.cont
 -- others are wanted, of the user's other ones with the same binding. Every row is looked at, in the few bytes that the
 -- index has of it; the best of them are compared word for word and by their whole vectors. A score is between 0 and 1:
 -- how much nearer in meaning than the farthest that was compared, and how telling the words are that it shares. A reply
--- that was drawn from what is deleted or above the clearance by now is not among them.
+-- that was drawn from what is deleted or above the clearance by now is not among them. An anchor, which says a little of
+-- many messages, comes beside them; of what was said in the same words more than once, one is enough.
 WITH question AS MATERIALIZED (
     -- Read once: as parameters they would be read again for every row that they are compared with.
     SELECT to_tsvector('english', %(query)s) AS said, %(vector)s::vector AS vector
@@ -189,7 +190,10 @@ WITH question AS MATERIALIZED (
                                  %(pool)s) AS n
      WHERE %(others)s
 ), compared AS MATERIALIZED (
-    SELECT r.id, r.message_id, n.elsewhere, r.lexemes, v.vector <=> q.vector AS distance
+    -- said: without the day on which it was.
+    SELECT r.id, r.message_id, n.elsewhere, r.kind = 'summary_anchor' AS is_anchor, r.lexemes,
+           v.vector <=> q.vector AS distance,
+           CASE WHEN r.content LIKE '[____-__-__] %%' THEN substr(r.content, 14) ELSE r.content END COLLATE "C" AS said
       FROM question q
      CROSS JOIN near n
       JOIN context_rows r ON r.id = n.id AND r.kind <> 'episode'
@@ -202,7 +206,7 @@ WITH question AS MATERIALIZED (
 ), worded AS (
     SELECT id, sum(ln(1 + (rows - among + 0.5) / (among + 0.5))) AS words FROM telling GROUP BY id
 ), scored AS (
-    SELECT c.id, c.message_id, c.elsewhere,
+    SELECT c.id, c.message_id, c.elsewhere, c.is_anchor, c.said,
            CASE WHEN q.vector IS NULL THEN 0
                 ELSE %(meaning)s * COALESCE(1 - c.distance / NULLIF(max(c.distance) OVER (), 0), 0) END
            + CASE WHEN q.vector IS NULL THEN 1 ELSE 1 - %(meaning)s END
@@ -211,21 +215,24 @@ WITH question AS MATERIALIZED (
      CROSS JOIN compared c
       LEFT JOIN worded w USING (id)
 ), best AS (
-    SELECT id, message_id, elsewhere, score,
-           row_number() OVER (PARTITION BY elsewhere ORDER BY score DESC, id) AS place
-      FROM scored WHERE score > 0
+    SELECT id, message_id, elsewhere, is_anchor, score,
+           row_number() OVER (PARTITION BY elsewhere, is_anchor ORDER BY score DESC, id) AS place
+      FROM (SELECT *, row_number() OVER (PARTITION BY elsewhere, said ORDER BY score DESC, id) AS again
+              FROM scored WHERE score > 0) s
+     WHERE again = 1
 ), likely AS MATERIALIZED (
     -- More than are wanted, for some may be replies that are not to be told of any more.
-    SELECT b.id, b.elsewhere, b.score, m.turn_id AS replied
+    SELECT b.id, b.elsewhere, b.is_anchor, b.score, m.turn_id AS replied
       FROM best b
       LEFT JOIN messages m ON m.id = b.message_id AND m.direction = 'outbound'
-     WHERE b.place <= 3 * %(most)s
+     WHERE b.place <= CASE WHEN b.is_anchor THEN %(anchors)s ELSE 3 * %(most)s END
 ), closed AS MATERIALIZED (
     SELECT source.turn_id
       FROM (SELECT array_agg(DISTINCT replied) AS turns FROM likely) said, drawn_from(said.turns) source
      WHERE source.level > %(clearance)s OR source.is_gone
 ), told AS (
-    SELECT id, elsewhere, score, row_number() OVER (PARTITION BY elsewhere ORDER BY score DESC, id) AS place
+    SELECT id, elsewhere, score,
+           row_number() OVER (PARTITION BY elsewhere, is_anchor ORDER BY score DESC, id) AS place
       FROM likely l
      WHERE NOT EXISTS (SELECT FROM closed c WHERE c.turn_id = l.replied)
 )

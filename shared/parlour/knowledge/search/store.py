@@ -103,7 +103,7 @@ def recall(
         session_id=session_id, query=query, vector=vector and literal(vector.values), space=vector and vector.space,
         clearance=clearance, since=since, others=others, most=most, pool=pool, sessions=sessions, longest=fusion.WORDS,
         unknown=dimensions / 2, word=0.35 * math.sqrt(dimensions) if vector else 1.0, meaning=recalled.MEANING,
-        telling=recalled.TELLING,
+        telling=recalled.TELLING, anchors=recalled.ANCHORS,
     )  # fmt: skip
 
 
