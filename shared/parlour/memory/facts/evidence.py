@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from parlour.memory.facts import keys
+from parlour.memory.facts import keys, other_tongues
 from parlour.memory.facts.own_text import own_text
 from parlour.memory.facts.wording import holds, is_negative, plain, says, sentences, telling, words
 
 _SUPPOSED = re.compile(
     r"\b(?:if|suppose|supposing|imagine|pretend|hypothetically|let's say|lets say|for example|e\.g\.|what about|unless"
-    r"|agar|yadi|maan lo)\b|\u0905\u0917\u0930|\u092f\u0926\u093f"
+    r"|whether|i wish|as if|as though)\b"
 )
 _ASKED = re.compile(
     r"^(?:who|whom|whose|what|when|where|which|why|how|can|could|may|might|should|shall|will|would|do|does|did|is|are"
@@ -26,11 +26,15 @@ _OTHERS = re.compile(
     r"\b(?:my|our) (?:wife|husband|partner|son|daughter|child|kid|mother|father|mom|mum|dad|brother|sister|friend|boss"
     r"|manager|colleague|neighbou?r|uncle|aunt|cousin|client|customer|landlord|tenant|roommate|flatmate|girlfriend"
     r"|boyfriend|parents|team ?mate|assistant)s?(?:'s)?\b|^(?:he|she|they|his|her|their)\b"
+    r"|^(?!(?:who|that|what|it)\b)[\w'.]+(?: [\w'.]+)? (?:lives|resides|works|stays) (?:in|at|for|as|near)\b"
 )
 _REPORTED = re.compile(
     r"\b(?!(?:i|we)\b)[\w'.]+ (?:said|says|told|tells|claims|claimed|states|stated|wrote|writes|reads|thinks|believes"
     r"|assumes)\b|\b(?:they|you|people|documents) (?:say|tell|claim|state|write|think|believe|assume)\b"
-    r"|\baccording to\b"
+    r"|[,\"'] ?(?:said|says|claims|claimed|wrote|writes|thinks|believes) (?!i\b)\w+|\baccording to\b"
+    r"|^as (?!i\b|we\b)\w+ (?:puts?|said|says|wrote|told)\b"
+    r"|\b(?!(?:i|we)\b)\w+ (?:asks?|asked|wants?|wanted|told|tells|requested|requests) (?:me|us) to"
+    r" (?:tell|say|write|inform|let|pass|ask|forward)\b"
 )
 _CHANGED = re.compile(
     r"\b(?:now|no longer|not any ?more|any ?more|instead|moved|shifted|relocated|switched|changed|upgraded|downgraded"
@@ -122,6 +126,9 @@ def is_stated(sentence: str) -> bool:
         or _ASKED.match(spoken)
         or _SUPPOSED.search(spoken)
         or _REPORTED.search(spoken)
+        or other_tongues.ASKED.search(spoken)
+        or other_tongues.SUPPOSED.search(spoken)
+        or other_tongues.REPORTED.search(spoken)
     )
 
 
@@ -137,7 +144,7 @@ def _is_of_others(clause: str, value: str) -> bool:
     that their wife does says nothing of themselves."""
     found = _OTHERS.search(clause)
     if found is None:
-        return False
+        return other_tongues.is_of_others(clause)
     before = clause[: found.start()]
     is_speakers = any(_FIRST_PERSON.match(word) for word in before.split())
     return not (is_speakers and any(word in before for word in telling(value)))
