@@ -28,8 +28,8 @@ def after(principal: Principal, tx: Transaction, session_id: UUID, number: int, 
 
 @dataclass(slots=True)
 class Feed:
-    """Writes of one turn under one lease. `is_followed`: whether somebody may be waiting for it on the web; nobody reads
-    what a phone's messages alone would fill the feed with, so there it stays empty."""
+    """Writes of one turn under one lease. `is_followed`: whether somebody may be waiting on the web; of a phone's
+    messages alone nobody reads what comes, so there it stays empty."""
 
     principal: Principal
     database: Database
