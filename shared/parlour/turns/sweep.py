@@ -247,11 +247,12 @@ def _file(net: Net, tx: Transaction, due: Due) -> Lying | None:
 
 
 def _memory(net: Net, tx: Transaction, due: Due) -> Lying | None:
-    """Something to be remembered. Who does it takes the mark away, under its lock."""
+    """Something to be remembered. Who does it takes the mark away, under its lock, and puts it off when a try gave
+    nothing: what is due is due, however late it is."""
     held = work_due.held_until(tx, due.kind, due.id)
     kind = next(kind for kind in KINDS if kind == due.kind)
     order = Order(due.tenant_id, kind, due.id).to_json()
-    return Lying(due.due_at, held, lambda: net.memory.send(order, 0.0))
+    return Lying(net.clock(), held, lambda: net.memory.send(order, 0.0))
 
 
 def _phone_link(net: Net, tx: Transaction, due: Due) -> Lying | None:

@@ -52,7 +52,8 @@ CREATE TABLE facts (
     edited_by     text,
     valid_from    timestamptz NOT NULL,
     valid_until   timestamptz,
-    ended         text CHECK (ended IN ('refined', 'contradicted', 'retracted', 'edited', 'deleted', 'merged')),
+    ended         text CHECK (ended IN ('refined', 'contradicted', 'retracted', 'edited', 'deleted', 'merged',
+                                        'crowded_out')),
     superseded_by uuid,
     session_id    uuid,
     turn_id       uuid,
@@ -80,9 +81,13 @@ CREATE TABLE facts (
 CALL isolate('facts');
 CREATE UNIQUE INDEX facts_live ON facts (tenant_id, user_id, binding_id, human_id, team_id, key) NULLS NOT DISTINCT
     WHERE valid_until IS NULL;
-CREATE INDEX facts_user ON facts (tenant_id, user_id, binding_id, key) WHERE user_id IS NOT NULL;
-CREATE INDEX facts_human ON facts (tenant_id, human_id) WHERE human_id IS NOT NULL;
-CREATE INDEX facts_team ON facts (tenant_id, team_id) WHERE team_id IS NOT NULL;
+CREATE INDEX facts_user ON facts (tenant_id, user_id, binding_id, valid_until) WHERE user_id IS NOT NULL;
+CREATE INDEX facts_human ON facts (tenant_id, human_id, valid_until) WHERE human_id IS NOT NULL;
+CREATE INDEX facts_team ON facts (tenant_id, team_id, valid_until) WHERE team_id IS NOT NULL;
+CREATE INDEX facts_ended ON facts (tenant_id, user_id, binding_id, key, valid_until DESC)
+    WHERE valid_until IS NOT NULL;
+CREATE INDEX facts_turn ON facts (tenant_id, turn_id) WHERE turn_id IS NOT NULL;
+CREATE INDEX facts_binding ON facts (tenant_id, binding_id) WHERE binding_id IS NOT NULL;
 CREATE INDEX facts_session ON facts (tenant_id, session_id);
 CREATE INDEX facts_superseded ON facts (tenant_id, superseded_by) WHERE superseded_by IS NOT NULL;
 
@@ -111,6 +116,8 @@ CREATE TABLE fact_decisions (
 );
 CALL isolate('fact_decisions');
 CREATE INDEX fact_decisions_fact ON fact_decisions (tenant_id, fact_id) WHERE fact_id IS NOT NULL;
+CREATE INDEX fact_decisions_user ON fact_decisions (tenant_id, user_id, binding_id) WHERE user_id IS NOT NULL;
+CREATE INDEX fact_decisions_binding ON fact_decisions (tenant_id, binding_id) WHERE binding_id IS NOT NULL;
 CREATE INDEX fact_decisions_session ON fact_decisions (tenant_id, session_id, at DESC);
 
 -- What a stretch of a conversation came to. row_id: its searchable row, which has its vector. folded: how many further
@@ -140,6 +147,7 @@ CREATE TABLE episodes (
 );
 CALL isolate('episodes');
 CREATE INDEX episodes_user ON episodes (tenant_id, user_id, binding_id);
+CREATE INDEX episodes_binding ON episodes (tenant_id, binding_id);
 CREATE INDEX episodes_session ON episodes (tenant_id, session_id);
 CREATE INDEX episodes_row ON episodes (tenant_id, row_id) WHERE row_id IS NOT NULL;
 
@@ -157,6 +165,7 @@ CREATE TABLE extractions (
     at         timestamptz,
     summary_failures int NOT NULL DEFAULT 0,
     summary_problem  text,
+    consolidation_failures int NOT NULL DEFAULT 0,
     PRIMARY KEY (tenant_id, session_id),
     FOREIGN KEY (tenant_id, session_id) REFERENCES sessions (tenant_id, id) ON DELETE CASCADE
 );
@@ -165,7 +174,8 @@ CALL isolate('extractions');
 -- What stands for a session's older turns; the newest version is the one that prompts get at their next cut. until_turn:
 -- the last turn that it tells of. text: '' where no model was there to write one. kept_ids, dropped_ids: the messages that
 -- its writer says are in it, and those that needed no word. messages: how many it stands for in all. told_of: what the
--- replies it tells of were drawn from, as `table/id`.
+-- replies it tells of were drawn from, as `table/id`. is_passed: no model would tell of its turns, and the text is the
+-- one before.
 CREATE TABLE summaries (
     tenant_id   uuid NOT NULL REFERENCES tenants ON DELETE CASCADE,
     session_id  uuid NOT NULL,
@@ -176,6 +186,7 @@ CREATE TABLE summaries (
     dropped_ids uuid[] NOT NULL DEFAULT '{}',
     messages    int NOT NULL DEFAULT 0,
     told_of     text[] NOT NULL DEFAULT '{}',
+    is_passed   boolean NOT NULL DEFAULT false,
     provider    text NOT NULL DEFAULT '',
     model       text NOT NULL DEFAULT '',
     cost_usd    numeric(14, 8) NOT NULL DEFAULT 0,

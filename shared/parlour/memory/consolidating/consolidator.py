@@ -2,7 +2,9 @@
 become facts, and what happened one episode, in the place of those that were noted on the way.
 
 The rules are the extractor's: only the user's own words are evidence. Who has a fact forgotten is not told it again by
-the messages that it was drawn from. Whatever goes wrong with a model, everything stays as it is, for the next night.
+the messages that it was drawn from. Whatever goes wrong with a model, everything stays as it is, for the next night; a
+stretch that a model will not read is gone past, and after some nights in vain the session is left alone until it talks
+again.
 """
 
 import math
@@ -13,7 +15,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from parlour.infra import log, work_due
-from parlour.infra.errors import Misconfigured, QueueUnavailable, RetryError
+from parlour.infra.errors import Misconfigured, ProviderRejected, QueueUnavailable, RetryError
 from parlour.infra.postgres import SecondsLeft, Transaction
 from parlour.knowledge.index import pending
 from parlour.memory.consolidating import due, prompt, store
@@ -43,6 +45,12 @@ _SECONDS_KEPT = 70.0
 
 _NEXT_NIGHT = timedelta(hours=24)
 
+_GIVEN_UP = 5
+"""Nights in a row in vain, after which people are told."""
+
+_FINAL = frozenset({ProviderRejected.code, "error"})
+"""Problems that another night does not mend: every model rejects the request, or our own code breaks."""
+
 
 def run(services: Services, order: Order, seconds_left: SecondsLeft) -> None:
     """Consolidate the session, as far as the time allows.
@@ -62,7 +70,7 @@ def run(services: Services, order: Order, seconds_left: SecondsLeft) -> None:
         raise
     except Exception:
         with suppress(RetryError):
-            work.let_go(services.clock() + _NEXT_NIGHT)
+            work.failed("error")
         raise
 
 
@@ -105,15 +113,31 @@ class _Work:
                 self._run(lambda tx: work_due.settle(tx, _KIND, self.session_id))
                 return
             heard = self._heard(read, seconds_left)
-            if heard.problem:
-                log.warning("memory_not_consolidated", code=heard.problem, **self._ids())
-                self.let_go(self.services.clock() + _NEXT_NIGHT)
+            if heard.problem and heard.problem != asking.REFUSED:
+                self.failed(heard.problem)
                 return
             if not self._keep(read, heard):
                 return
             if seconds_left() < _SECONDS_KEPT:
                 self.let_go(self.services.clock())
                 return
+
+    def failed(self, problem: str) -> None:
+        """A night in vain. After some that another will not mend nobody comes back before more is said."""
+        due_at = self.services.clock() + _NEXT_NIGHT
+
+        def fail(tx: Transaction) -> int:
+            failures = store.note_failed(tx, self.session_id) if problem in _FINAL else 0
+            if failures < _GIVEN_UP:
+                work_due.let_go(tx, _KIND, self.session_id, self.until, due_at)
+            elif work_due.lock(tx, _KIND, self.session_id, self.until):
+                work_due.settle(tx, _KIND, self.session_id)
+            return failures
+
+        failures = self.services.database.run(self.principal, fail)
+        log.warning("memory_not_consolidated", code=problem, failures=failures, **self._ids())
+        if failures >= _GIVEN_UP:
+            log.count("MemoryGivenUp")
 
     def let_go(self, due_at: datetime) -> None:
         """Leave it to whoever comes next."""
@@ -216,6 +240,6 @@ def _is_again(one: Candidate, gone: ForgottenFact) -> bool:
 
 
 def _checked(read: _Read, heard: Heard) -> Checked:
-    if heard.is_unusable or heard.answered is None:
-        return Checked((), (checked.unusable(),), ())
+    if heard.answered is None:
+        return Checked((), (checked.unanswered(heard.problem),), ())
     return checked.check(heard.answered, read.stretch, "consolidated")

@@ -58,7 +58,17 @@ UPDATE episodes e
 SELECT key, messages FROM fact_decisions
  WHERE user_id = %(user_id)s AND binding_id = %(binding_id)s AND decision = 'forgotten';
 
+-- name: note_not_consolidated
+-- A night that gave nothing; how many in a row that were.
+INSERT INTO extractions (tenant_id, session_id, consolidation_failures)
+SELECT s.tenant_id, s.id, 1 FROM sessions s WHERE s.id = %(session_id)s
+    ON CONFLICT (tenant_id, session_id) DO UPDATE SET consolidation_failures = extractions.consolidation_failures + 1
+RETURNING consolidation_failures;
+
 -- name: note_consolidated
 -- A session was consolidated up to a turn.
+WITH mended AS (
+    UPDATE extractions SET consolidation_failures = 0 WHERE session_id = %(session_id)s AND consolidation_failures > 0
+)
 UPDATE sessions SET consolidated_at = %(now)s, consolidated_turn = GREATEST(consolidated_turn, %(until_turn)s)
  WHERE id = %(session_id)s;

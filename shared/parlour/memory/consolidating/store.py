@@ -69,5 +69,11 @@ def forgotten_facts(tx: Transaction, scope: Scope) -> list[ForgottenFact]:
     return tx.all(SQL["forgotten_facts"], ForgottenFact, user_id=scope.user_id, binding_id=scope.binding_id)
 
 
+def note_failed(tx: Transaction, session_id: UUID) -> int:
+    """How many nights in a row were in vain."""
+    failures: int = tx.value(SQL["note_not_consolidated"], session_id=session_id)
+    return failures
+
+
 def note_consolidated(tx: Transaction, session_id: UUID, until_turn: int, now: datetime) -> None:
     tx.run(SQL["note_consolidated"], session_id=session_id, until_turn=until_turn, now=now)

@@ -16,6 +16,9 @@ from parlour.models.request import Model, ModelRequest
 from parlour.models.route import Choice
 from parlour.principal import Principal
 
+REFUSED = "refused"
+"""The problem of a model that will not read this; it will not on another day either."""
+
 PURPOSE = "memory"
 """What the calls are for, as the report of costs calls it."""
 
@@ -27,15 +30,11 @@ _SECONDS_KEPT = 20.0
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What came of asking. answered: None where there is no answer, for `problem`, or where it was `unusable` twice."""
+    """What came of asking. answered: None where there is none, for `problem`, or where it could not be read twice."""
 
     answered: Answered | None
     problem: str = ""
     cost_usd: Decimal = Decimal()
-
-    @property
-    def is_unusable(self) -> bool:
-        return self.answered is None and not self.problem
 
 
 def ask(
@@ -80,7 +79,7 @@ def _problem(answer: Answer) -> str:
         return answer.problem.code
     if answer.completed is None:
         return "provider_unavailable"
-    return "refused" if answer.completed.stop_reason == "refusal" else ""
+    return REFUSED if answer.completed.stop_reason == "refusal" else ""
 
 
 def _said(role: str, text: str) -> JsonObject:

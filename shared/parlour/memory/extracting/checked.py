@@ -10,7 +10,7 @@ from parlour.memory.extracting.answers import Answered, EpisodeItem, FactItem
 from parlour.memory.extracting.reading import Line, Stretch
 from parlour.memory.facts import keys
 from parlour.memory.facts.evidence import evidence
-from parlour.memory.facts.fact import Candidate, Decision, Origin, Refusal
+from parlour.memory.facts.fact import Candidate, Origin, Refusal
 from parlour.memory.facts.own_text import own_text
 from parlour.memory.facts.said import said
 from parlour.memory.facts.sensitive import is_sensitive
@@ -117,6 +117,7 @@ def _episode(item: EpisodeItem, by_number: Mapping[int, Line]) -> Told | Refusal
     return Told(item.text, ids, min(times), max(times))
 
 
-def unusable(problem: Decision = "malformed") -> Refusal:
-    """What is written down of an answer that could not be read a second time either."""
-    return Refusal("", problem, "answer")
+def unanswered(problem: str = "") -> Refusal:
+    """What is written down of a stretch that is gone past: for this problem, or since the answer could not be read a
+    second time either."""
+    return Refusal("", "malformed", problem or "answer")

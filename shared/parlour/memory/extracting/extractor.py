@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from parlour.infra import log, work_due
-from parlour.infra.errors import Misconfigured, QueueUnavailable, RetryError, SpendRefused
+from parlour.infra.errors import Misconfigured, ProviderRejected, QueueUnavailable, RetryError, SpendRefused
 from parlour.infra.postgres import SecondsLeft, Transaction
 from parlour.knowledge.index import pending
 from parlour.memory import waking
@@ -49,7 +49,10 @@ _NO_MONEY = timedelta(hours=1)
 """Until a tenant that is over its cap is looked at again."""
 
 _GIVEN_UP = 5
-"""Tries in a row without an answer; people are told of it then."""
+"""Tries in a row without an answer; people are told of it then, and what is not going to be better is let be."""
+
+_FINAL = frozenset({ProviderRejected.code, "error"})
+"""Problems that waiting does not mend: every model rejects the request, or our own code breaks."""
 
 
 def run(services: Services, order: Order, seconds_left: SecondsLeft) -> None:
@@ -99,7 +102,7 @@ class _Work:
         far = store.how_far(tx, self.session_id)
         if far is None:
             return False
-        is_due = far.due_at - work_due.GRACE <= now or far.behind >= waking.TURNS
+        is_due = far.due_at - work_due.GRACE <= now or (far.behind >= waking.TURNS and not far.failures)
         return is_due and work_due.hold(tx, _KIND, self.session_id, self.until, now)
 
     def go_on(self, seconds_left: SecondsLeft) -> None:
@@ -112,7 +115,7 @@ class _Work:
             if heard.problem == SpendRefused.code:
                 self.let_go(self.services.clock() + _NO_MONEY)
                 return
-            if heard.problem:
+            if heard.problem and not _is_let_be(read.conversation, heard.problem):
                 self.failed(heard.problem)
                 return
             if not self._keep(read, heard):
@@ -175,6 +178,8 @@ class _Work:
         """What a model says of the stretch; nothing is asked where the user said nothing or there is no model."""
         if not read.stretch.own:
             return _NOTHING
+        if read.conversation.problem == "error" and read.conversation.failures >= _GIVEN_UP:
+            return Heard(None, "error")
         models = self.services.models()
         try:
             choices = available(choose(read.conversation.model_routing, "cheap"), models)
@@ -257,9 +262,14 @@ class _Work:
 _NOTHING = Heard(Answered((), ()))
 
 
+def _is_let_be(about: Conversation, problem: str) -> bool:
+    """Whether the stretch is gone past without an answer, with a row that says so."""
+    return problem == asking.REFUSED or (problem in _FINAL and about.failures >= _GIVEN_UP)
+
+
 def _checked(read: _Read, heard: Heard) -> Checked:
-    if heard.is_unusable or heard.answered is None:
-        return Checked((), (checked.unusable(),), ())
+    if heard.answered is None:
+        return Checked((), (checked.unanswered(heard.problem),), ())
     return checked.check(heard.answered, read.stretch)
 
 

@@ -1,22 +1,25 @@
 -- Conversations as they are looked through, and how far that has come.
 
 -- name: note_turn
--- A turn is over that nobody has looked through: whether it is the first such one, and how many there are by now.
--- Nothing where others read the session along.
+-- A turn is over that nobody has looked through: whether it is the first such one, and how many there are by now. Where
+-- the last try gave nothing the next one has its time. Nothing where others read the session along.
 INSERT INTO work_due (tenant_id, kind, id, due_at)
 SELECT current_tenant(), 'memory', s.id, %(due_at)s
   FROM sessions s
  WHERE s.id = %(session_id)s AND s.visibility = 'private'
-    ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = LEAST(work_due.due_at, EXCLUDED.due_at)
+    ON CONFLICT (tenant_id, kind, id) DO UPDATE
+   SET due_at = CASE WHEN EXISTS (SELECT FROM extractions e WHERE e.session_id = %(session_id)s AND e.failures > 0)
+                     THEN work_due.due_at ELSE LEAST(work_due.due_at, EXCLUDED.due_at) END
 RETURNING xmax = 0 AS is_first,
           %(number)s::int - COALESCE((SELECT e.until_turn FROM extractions e WHERE e.session_id = %(session_id)s), 0) AS behind;
 
 -- name: how_far
--- When a session's new turns are due, and how many there are.
+-- When a session's new turns are due, how many there are, and how many tries in a row gave nothing.
 SELECT w.due_at,
        COALESCE((SELECT max(t.number) FROM turns t WHERE t.session_id = w.id AND t.state <> 'open'), 0)
-       - COALESCE((SELECT e.until_turn FROM extractions e WHERE e.session_id = w.id), 0) AS behind
+       - COALESCE(e.until_turn, 0) AS behind, COALESCE(e.failures, 0) AS failures
   FROM work_due w
+  LEFT JOIN extractions e ON e.session_id = w.id
  WHERE w.tenant_id = current_tenant() AND w.kind = 'memory' AND w.id = %(session_id)s;
 
 -- name: conversation
@@ -24,7 +27,8 @@ SELECT w.due_at,
 -- and of which level its episodes are; nothing where others read it along.
 SELECT s.user_id, s.binding_id, b.display_name AS title, h.display_name AS agent, u.display_name AS person,
        a.model_routing, a.memory_policy, COALESCE(u.clearance, b.clearance) AS classification,
-       COALESCE(e.until_turn, 0) AS until_turn, COALESCE(e.failures, 0) AS failures
+       COALESCE(e.until_turn, 0) AS until_turn, COALESCE(e.failures, 0) AS failures,
+       e.problem
   FROM sessions s
   JOIN users u ON u.id = s.user_id
   JOIN bindings b ON b.id = s.binding_id

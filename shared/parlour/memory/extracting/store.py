@@ -28,15 +28,18 @@ class Noted:
 
 @dataclass(frozen=True, slots=True)
 class HowFar:
-    """When a session's new turns are due, as the sweep sees it, and how many there are."""
+    """When a session's new turns are due, as the sweep sees it, how many there are, and how many tries in a row gave
+    nothing."""
 
     due_at: datetime
     behind: int
+    failures: int
 
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """A session that is to be looked through. agent: how who answers there is called; title: of its rows."""
+    """A session that is to be looked through. agent: how who answers there is called; title: of its rows; failures:
+    tries in a row that gave nothing, the last for this problem."""
 
     user_id: UUID
     binding_id: UUID
@@ -48,6 +51,7 @@ class Conversation:
     classification: int
     until_turn: int
     failures: int
+    problem: str | None
 
     @property
     def scope(self) -> Scope:

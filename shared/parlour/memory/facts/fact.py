@@ -26,14 +26,19 @@ not_users_own    its words stand in none of the user's own messages.
 not_stated       the user asked, supposed or said it of somebody else.
 unknown_message  it names no message of the user's.
 sensitive        a password, a card, a number of an identity paper: never kept.
-malformed        it could not be read.
+malformed        it could not be read, or there was no answer for the reason beside it.
 private          of a conversation that others read.
 """
 
-type Decision = Taken | Refused
+type Decision = Taken | Refused | Literal["crowded_out"]
+"""crowded_out: a known fact ended, for there were too many."""
 
 FLOOR = 0.6
 """Nothing less sure is kept."""
+
+MOST_LIVE = 500
+"""Facts that are live of one user with one binding; every turn ranks them all. Who talks to an agent of themselves all
+day comes to some thirty in a month."""
 
 LONGEST_VALUE = 300
 """Letters of a value; a longer one is no fact but a text."""

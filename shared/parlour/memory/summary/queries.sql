@@ -6,10 +6,11 @@ ON CONFLICT (tenant_id, kind, id) DO NOTHING;
 
 -- name: summarised_session
 -- A session as its summary is written: whose it is and through which binding, what it is called, how its messages are
--- classified, and how many of its messages its anchors cover. None of one that is gone.
+-- classified, how many of its messages its anchors cover, and how many tries in a row gave nothing. None of one that is gone.
 SELECT s.user_id, s.binding_id, COALESCE(NULLIF(s.title, ''), b.display_name) AS title, h.display_name AS speaker,
        COALESCE(u.clearance, b.clearance) AS classification,
-       COALESCE(x.anchors, 0) AS anchors, COALESCE(x.anchored, 0) AS anchored
+       COALESCE(x.anchors, 0) AS anchors, COALESCE(x.anchored, 0) AS anchored,
+       COALESCE(x.summary_failures, 0) AS failures
   FROM sessions s
   JOIN users u ON u.id = s.user_id
   JOIN bindings b ON b.id = s.binding_id
@@ -19,10 +20,10 @@ SELECT s.user_id, s.binding_id, COALESCE(NULLIF(s.title, ''), b.display_name) AS
 
 -- name: base_summary
 -- The newest of a session's summaries that rests on nothing which was deleted or is above the clearance by now; with
--- words: of those that have some.
+-- words: of those that have some, or went past what no model would tell of.
 SELECT s.version, s.until_turn, s.text, s.messages
   FROM summaries s, fate_of(s.told_of) f
- WHERE s.session_id = %(session_id)s AND (s.text <> '' OR NOT %(words)s)
+ WHERE s.session_id = %(session_id)s AND (s.text <> '' OR s.is_passed OR NOT %(words)s)
    AND f.level <= %(clearance)s AND NOT f.is_gone
  ORDER BY s.version DESC
  LIMIT 1;
@@ -53,8 +54,8 @@ SELECT t.id, t.number, COALESCE(d.is_closed, false) AS is_closed, d.turn_id IS N
 
 -- name: keep_summary
 -- A further version of a session's summary; with what its turns and the version that it goes on from were drawn from.
-INSERT INTO summaries (tenant_id, session_id, version, until_turn, text, kept_ids, dropped_ids, messages, told_of, provider,
-                       model, cost_usd, created_at)
+INSERT INTO summaries (tenant_id, session_id, version, until_turn, text, kept_ids, dropped_ids, messages, told_of, is_passed,
+                       provider, model, cost_usd, created_at)
 SELECT current_tenant(), %(session_id)s,
        1 + COALESCE((SELECT max(version) FROM summaries WHERE session_id = %(session_id)s), 0), %(until)s, %(text)s,
        %(kept)s, %(dropped)s, %(messages)s,
@@ -62,7 +63,7 @@ SELECT current_tenant(), %(session_id)s,
               UNION
              SELECT source FROM sources_of(%(turns)s::uuid[])
               ORDER BY 1),
-       %(provider)s, %(model)s, %(cost_usd)s, %(now)s
+       %(is_passed)s, %(provider)s, %(model)s, %(cost_usd)s, %(now)s
 RETURNING version;
 
 -- name: keep_line

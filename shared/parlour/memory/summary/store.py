@@ -21,6 +21,7 @@ class SessionRow:
 
     speaker   what the agent is called; classification: what its user may see at most.
     anchored  messages that its `anchors` cover.
+    failures  tries in a row that gave nothing.
     """
 
     user_id: UUID
@@ -30,6 +31,7 @@ class SessionRow:
     classification: int
     anchors: int
     anchored: int
+    failures: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,7 @@ class TurnRow:
 @dataclass(frozen=True, slots=True)
 class NewSummary:
     """A version to be kept. base: the version that it goes on from; turns: those that it takes in; told: those of them
-    whose replies it was written from."""
+    whose replies it was written from; is_passed: nobody would tell of them."""
 
     base: int
     until: int
@@ -69,6 +71,7 @@ class NewSummary:
     messages: int
     turns: Sequence[UUID]
     told: Sequence[UUID]
+    is_passed: bool
     provider: str
     model: str
     cost_usd: Decimal
@@ -127,7 +130,7 @@ def keep(tx: Transaction, session_id: UUID, new: NewSummary, now: datetime) -> i
     version: int = tx.value(
         SQL["keep_summary"], session_id=session_id, base=new.base, until=new.until, text=new.text,
         kept=list(new.kept), dropped=list(new.dropped), messages=new.messages, turns=list(new.told),
-        provider=new.provider, model=new.model, cost_usd=new.cost_usd, now=now,
+        is_passed=new.is_passed, provider=new.provider, model=new.model, cost_usd=new.cost_usd, now=now,
     )  # fmt: skip
     return version
 

@@ -1,8 +1,8 @@
 """A session's summary brought up to date: after the turn, by one writer at a time, a bounded stretch at a time.
 
 What the model writes is checked, what it lost is kept beside it, and what it proposes for the agent's notes goes to
-those who keep them. Without an answer that holds, prompts go on with the recap that they have; a session whose agent
-has no model at all still has its lines kept and its anchors made.
+those who keep them. Without an answer that holds, prompts go on with the recap that they have; where none is to be
+hoped for, or the session's agent has no model at all, the lines are kept and the anchors made without one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,14 @@ from parlour.context import budget, tokens
 from parlour.context.budget import MESSAGING, Profile
 from parlour.context.segment import Layer, text_block
 from parlour.infra import log, work_due
-from parlour.infra.errors import Misconfigured, NotFound, QueueUnavailable, RetryError
+from parlour.infra.errors import (
+    Misconfigured,
+    NotFound,
+    ProviderRejected,
+    QueueUnavailable,
+    RetryError,
+    SpendRefused,
+)
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import SecondsLeft, Transaction
 from parlour.knowledge.index import pending
@@ -56,6 +63,13 @@ _MOST_LOST = 20
 _LONGEST_WAIT = timedelta(hours=6)
 _NO_MONEY = timedelta(hours=1)
 _MOST_DOUBLINGS = 7
+
+_REFUSED = "refused"
+"""The problem of a model that will not read this; it will not on another day either."""
+
+_GIVEN_UP = 5
+"""Tries in a row that gave nothing. People are told of it then, and a stretch that was paid for, or rejected, so often
+is gone past."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,10 +182,12 @@ class _Work:
         """One stretch; whether there may be another."""
         asked = answer.ask(found.base.text, found.notes, found.taken, found.lost)
         outcome = self._ask(found, asked, models)
-        if outcome.written is None:
+        if outcome.written is None and not _is_let_be(found.session, outcome):
             self.fail(outcome.problem)
             return False
-        return self._keep(found, outcome.written, outcome)
+        if outcome.written is None:
+            log.warning("summary_left_out", code=outcome.problem, **self._ids())
+        return self._keep(found, outcome.written or Written(found.base.text), outcome)
 
     def _ask(self, found: _Read, asked: Asked, models: Mapping[str, Model]) -> Outcome:
         """What holds of the model's answer; without a model there are no words, and what must survive is kept alone. A
@@ -188,7 +204,7 @@ class _Work:
             code = given.problem.code if given.problem else "provider_unavailable"
             return Outcome(None, by, given.cost_usd, code)
         if given.completed.stop_reason == "refusal":
-            return Outcome(None, given.choice, given.cost_usd, "refused")
+            return Outcome(None, given.choice, given.cost_usd, _REFUSED)
         try:
             return Outcome(answer.check(given.text, asked), given.choice, given.cost_usd)
         except Unusable as problem:
@@ -196,14 +212,14 @@ class _Work:
 
     def _keep(self, found: _Read, written: Written, outcome: Outcome) -> bool:
         """Commit the version with everything that belongs to it. False when the session is somebody else's by now."""
-        now = self.services.clock()
+        now, is_passed = self.services.clock(), outcome.written is None
         lines = self._lines(found.taken, now)
         row_id = self.services.new_id(now)
         new = NewSummary(
             found.base.version, found.taken[-1].number, written.text, written.kept, written.dropped,
             found.base.messages + sum(one.said for one in found.taken), [one.id for one in found.taken],
-            [one.id for one in found.taken if not one.is_closed], outcome.by.provider, outcome.by.model,
-            outcome.cost_usd,
+            [one.id for one in found.taken if not (one.is_closed or is_passed)], is_passed, outcome.by.provider,
+            outcome.by.model, outcome.cost_usd,
         )  # fmt: skip
 
         def keep(tx: Transaction) -> tuple[int, int, bool] | None:
@@ -278,13 +294,17 @@ class _Work:
         """It came to nothing: the next try waits, longer each time; where there was no money it is no try."""
         now = self.services.clock()
 
-        def fail(tx: Transaction) -> None:
-            if work_due.lock(tx, _KIND, self.session_id, self.until):
-                tries = 0 if problem == "spend_cap" else store.note_failure(tx, self.session_id, problem)
-                work_due.let_go(tx, _KIND, self.session_id, self.until, now + next_try(tries))
+        def fail(tx: Transaction) -> int:
+            if not work_due.lock(tx, _KIND, self.session_id, self.until):
+                return 0
+            tries = 0 if problem == SpendRefused.code else store.note_failure(tx, self.session_id, problem)
+            work_due.let_go(tx, _KIND, self.session_id, self.until, now + next_try(tries))
+            return tries
 
-        self.services.database.run(self.tenant_id, fail)
-        log.warning("summary_not_written", code=problem, **self._ids())
+        failures = self.services.database.run(self.tenant_id, fail)
+        log.warning("summary_not_written", code=problem, failures=failures, **self._ids())
+        if failures >= _GIVEN_UP:
+            log.count("MemoryGivenUp")
 
     def _again(self) -> None:
         """Have the rest taken in at once; should the message be lost, the sweep looks after it."""
@@ -297,6 +317,12 @@ class _Work:
 
     def _ids(self) -> dict[str, UUID]:
         return {"tenant_id": self.tenant_id, "session_id": self.session_id}
+
+
+def _is_let_be(session: SessionRow, outcome: Outcome) -> bool:
+    """Whether the stretch is gone past without a word: nobody will read it, or it was tried often enough."""
+    is_hopeless = outcome.problem == ProviderRejected.code or outcome.cost_usd > 0
+    return outcome.problem == _REFUSED or (is_hopeless and session.failures >= _GIVEN_UP)
 
 
 def next_try(failures: int) -> timedelta:
