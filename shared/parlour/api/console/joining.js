@@ -63,7 +63,7 @@ class Joining {
     try {
       await work();
     } catch (error) {
-      this.say(error.message);
+      this.say(error.message.replace(/^phone: /, "")); // the field has its label
     } finally {
       button.disabled = false;
     }
