@@ -1,11 +1,13 @@
 """The part of the working day in which what people say of themselves is noticed and looked through: said, said again,
-changed, taken back and proposed in vain; episodes are written, folded by their words and by their vectors."""
+changed, taken back, crowded out and proposed in vain; episodes are written, folded by their words and by
+their vectors."""
 
 from datetime import timedelta
+from unittest.mock import patch
 
 from parlour.infra.errors import ProviderUnavailable
 from parlour.infra.ids import uuid7
-from parlour.memory.facts import everybody
+from parlour.memory.facts import everybody, keep
 from parlour.memory.facts.everybody import Common
 from tests.desk import Desk
 from tests.integration.memory.read_through import Conversation, answer, fact
@@ -33,3 +35,7 @@ def looked_through(desk: Desk) -> None:
         for hours in ("9 to 6", "8 to 6"):
             told = Common("team", "site-operations", "opening hours", hours)
             everybody.know(desk.admin, tx, told, desk.clock(), uuid7)
+    with patch.object(keep, "MOST_LIVE", 3):
+        talk.say("I like mangoes, and I like jasmine tea.")
+    assert talk.facts().keys() >= {"city"}
+    assert len(talk.facts()) == 3

@@ -8,7 +8,7 @@ import { ago, sentence, spaced } from "./said.js";
 const CHANNELS = { web: "on the web", whatsapp: "on WhatsApp" };
 const ORIGINS = { said: "said so", extracted: "gathered from what was said", consolidated: "gathered from older conversations" };
 const EDITORS = { user: "put right by themselves", member: "put right by a member", key: "put right with a key", operator: "put right by the operator" };
-const ENDS = { refined: "told more exactly since", contradicted: "said otherwise since", retracted: "taken back", edited: "put right", deleted: "deleted", merged: "known otherwise from the other channel" };
+const ENDS = { refined: "told more exactly since", contradicted: "said otherwise since", retracted: "taken back", edited: "put right", deleted: "deleted", merged: "known otherwise from the other channel", crowded_out: "of too little use" };
 
 /**
  * The nodes for what the API told. `edits`: whether facts may be changed; `again()`: draw it anew; `mine`: the reader is

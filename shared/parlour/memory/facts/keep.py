@@ -8,12 +8,12 @@ from uuid import UUID
 from parlour.infra.ids import NewId
 from parlour.infra.postgres import Transaction
 from parlour.memory.facts import keys, rules, store
-from parlour.memory.facts.fact import Candidate, Decision, Known, Refusal, Scope
+from parlour.memory.facts.fact import MOST_LIVE, Candidate, Decision, Known, Refusal, Scope
 from parlour.memory.facts.rules import Verdict
 from parlour.memory.facts.store import NewDecision
 
 _MOST_ENDED = 60
-"""Facts that one sentence takes back at most."""
+"""Facts that one sentence takes back at most; "forget everything" takes back all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +27,8 @@ class Outcome:
 
 def new_ids(candidates: Sequence[Candidate], refusals: Sequence[Refusal], new_id: NewId, now: datetime) -> list[UUID]:
     """As many ids as keeping these may take; made outside of the transaction, which may run twice."""
-    ends = any(one.ends for one in candidates)
-    count = 3 * len(candidates) + len(refusals) + (_MOST_ENDED if ends else 0)
+    ended = sum(_most_ended(one) for one in candidates if one.ends)
+    count = 3 * len(candidates) + ended + len(refusals) + _most_crowded_out(candidates)
     return [new_id(now) for _ in range(count)]
 
 
@@ -49,9 +49,19 @@ def keep(
     keeping = _Keeping(tx, scope, session_id, turn_id, iter(ids), now, latest)
     for one in sorted(candidates, key=lambda candidate: candidate.at):
         keeping.take(one)
+    keeping.make_room(_most_crowded_out(candidates))
     keeping.refuse(refusals)
     store.note_decisions(tx, scope, session_id, turn_id, keeping.decisions, now)
     return keeping.outcomes
+
+
+def _most_ended(candidate: Candidate) -> int:
+    return MOST_LIVE if candidate.everything else _MOST_ENDED
+
+
+def _most_crowded_out(candidates: Sequence[Candidate]) -> int:
+    """More than are added: where two users turned out to be one, there is room again after a while."""
+    return 2 * len(candidates)
 
 
 @dataclass(slots=True)
@@ -70,7 +80,7 @@ class _Keeping:
 
     def take(self, candidate: Candidate) -> None:
         live = [one for one in self.latest.values() if one.is_live]
-        resolved = rules.resolve(candidate, live)[:_MOST_ENDED]
+        resolved = rules.resolve(candidate, live)[: _most_ended(candidate)]
         for one in resolved:
             self._decide(one)
         if not resolved:
@@ -81,6 +91,19 @@ class _Keeping:
             NewDecision(next(self.ids), one.key, one.origin, one.decision, one.reason, one.confidence, one.messages)
             for one in refusals
         ]
+
+    def make_room(self, most: int) -> None:
+        """Where too many are live, those of the least use end; what has a key of the vocabulary stays, and what a
+        person put right."""
+        over = sum(one.is_live for one in self.latest.values()) - MOST_LIVE
+        if over > 0:
+            gone = store.crowd_out(self.tx, self.scope, keys.KEYS, min(over, most), self.now)
+            self.decisions += [
+                NewDecision(
+                    next(self.ids), one.key, one.origin, "crowded_out", confidence=one.confidence, fact_id=one.id
+                )
+                for one in gone
+            ]  # fmt: skip
 
     def _decide(self, candidate: Candidate) -> None:
         """A person who puts the fact right, or has it forgotten, waits for nobody: where one has done so since it was

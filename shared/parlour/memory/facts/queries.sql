@@ -16,10 +16,24 @@ SELECT pg_advisory_xact_lock(hashtextextended(u.id::text || b.id::text, 0))
 
 -- name: latest_facts
 -- What is live of a user with a binding, and of some keys also what ended last where nothing is.
-SELECT DISTINCT ON (key) id, key, value, confidence, origin, valid_from, sure_at, valid_until, session_id, messages
-  FROM facts
- WHERE user_id = %(user_id)s AND binding_id = %(binding_id)s AND (valid_until IS NULL OR key = ANY(%(keys)s))
- ORDER BY key, valid_until DESC NULLS FIRST, valid_from DESC;
+WITH live AS MATERIALIZED (
+    SELECT id, key, value, confidence, origin, valid_from, sure_at, valid_until, session_id, messages
+      FROM facts
+     WHERE user_id = %(user_id)s AND binding_id = %(binding_id)s AND valid_until IS NULL
+)
+SELECT * FROM live
+ UNION ALL
+SELECT e.*
+  FROM unnest(%(keys)s::text[]) AS wanted (key)
+ CROSS JOIN LATERAL (
+       SELECT f.id, f.key, f.value, f.confidence, f.origin, f.valid_from, f.sure_at, f.valid_until, f.session_id,
+              f.messages
+         FROM facts f
+        WHERE f.user_id = %(user_id)s AND f.binding_id = %(binding_id)s AND f.key = wanted.key
+          AND f.valid_until IS NOT NULL
+        ORDER BY f.valid_until DESC, f.valid_from DESC
+        LIMIT 1) e
+ WHERE NOT EXISTS (SELECT FROM live l WHERE l.key = wanted.key);
 
 -- name: insert_fact
 -- A fact that is live from now on.
@@ -40,6 +54,21 @@ UPDATE facts
 UPDATE facts
    SET valid_until = GREATEST(valid_from, %(at)s), ended = %(ended)s, superseded_by = %(superseded_by)s
  WHERE id = %(id)s AND valid_until IS NULL;
+
+-- name: crowd_out
+-- End the facts of a user with a binding that were of the least use, so many of them; none of some keys, and none that
+-- somebody put right.
+UPDATE facts f
+   SET valid_until = GREATEST(f.valid_from, %(now)s), ended = 'crowded_out'
+  FROM (SELECT id
+          FROM facts
+         WHERE user_id = %(user_id)s AND binding_id = %(binding_id)s AND valid_until IS NULL AND origin <> 'edited'
+           AND key <> ALL(%(kept)s::text[])
+         ORDER BY (used + 1.0) / (recalled + 2.0), sure_at, id
+         LIMIT %(most)s) gone
+ WHERE f.id = gone.id AND f.valid_until IS NULL
+RETURNING f.id, f.key, f.value, f.confidence, f.origin, f.valid_from, f.sure_at, f.valid_until, f.session_id,
+          f.messages;
 
 -- name: note_decision
 -- What became of something that was proposed.

@@ -101,6 +101,15 @@ def end(tx: Transaction, fact_id: UUID, ended: str, superseded_by: UUID | None, 
     return tx.run(SQL["end_fact"], id=fact_id, ended=ended, superseded_by=superseded_by, at=at) > 0
 
 
+def crowd_out(tx: Transaction, scope: Scope, kept: Collection[str], most: int, now: datetime) -> list[Known]:
+    """The facts that ended, those of the least use; none of the keys that are `kept`."""
+    rows = tx.all(
+        SQL["crowd_out"], _Fact, user_id=scope.user_id, binding_id=scope.binding_id, kept=sorted(kept), most=most,
+        now=now,
+    )  # fmt: skip
+    return [row.known() for row in rows]
+
+
 def note_decisions(
     tx: Transaction, scope: Scope, session_id: UUID | None, turn_id: UUID | None, decisions: Sequence[NewDecision],
     now: datetime,

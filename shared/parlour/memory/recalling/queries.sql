@@ -12,21 +12,41 @@ WITH mine AS MATERIALIZED (
       JOIN users u ON u.id = s.user_id
      WHERE s.id = %(session_id)s
 ), asked AS MATERIALIZED (
-    SELECT tsvector_to_array(to_tsvector('english', %(asked)s)) AS words
+    SELECT array_agg(lexeme) AS words,
+           string_agg('''' || replace(replace(lexeme, '\', '\\'), '''', '''''') || '''', ' | ')::tsquery AS query
+      FROM unnest(to_tsvector('english', %(asked)s))
 ), known AS MATERIALIZED (
-    SELECT f.id, f.scope, f.key, f.value, f.confidence, f.sure_at, f.recalled, f.used, f.lexemes
-      FROM mine m JOIN facts f ON f.user_id = m.user_id AND f.binding_id = m.binding_id
-     WHERE m.is_private AND f.valid_until IS NULL AND %(most)s > 0
+    -- Each kind by its own index, however many the planner thinks that there are.
+    SELECT f.*
+      FROM mine m
+     CROSS JOIN LATERAL (
+           SELECT f.id, f.scope, f.key, f.value, f.confidence, f.sure_at, f.recalled, f.used, f.lexemes
+             FROM facts f
+            WHERE f.user_id = m.user_id AND f.binding_id = m.binding_id AND f.valid_until IS NULL
+            ORDER BY f.sure_at DESC LIMIT %(ranked)s) f
+     WHERE m.is_private AND %(most)s > 0
      UNION ALL
-    SELECT f.id, f.scope, f.key, f.value, f.confidence, f.sure_at, f.recalled, f.used, f.lexemes
-      FROM mine m JOIN facts f ON f.human_id = m.human_id
-     WHERE f.valid_until IS NULL AND %(most)s > 0
+    SELECT f.*
+      FROM mine m
+     CROSS JOIN LATERAL (
+           SELECT f.id, f.scope, f.key, f.value, f.confidence, f.sure_at, f.recalled, f.used, f.lexemes
+             FROM facts f
+            WHERE f.human_id = m.human_id AND f.valid_until IS NULL
+            ORDER BY f.sure_at DESC LIMIT %(ranked)s) f
+     WHERE %(most)s > 0
      UNION ALL
-    SELECT f.id, f.scope, f.key, f.value, f.confidence, f.sure_at, f.recalled, f.used, f.lexemes
-      FROM mine m JOIN facts f ON f.team_id = m.team_id
-     WHERE f.valid_until IS NULL AND %(most)s > 0
+    SELECT f.*
+      FROM mine m
+     CROSS JOIN LATERAL (
+           SELECT f.id, f.scope, f.key, f.value, f.confidence, f.sure_at, f.recalled, f.used, f.lexemes
+             FROM facts f
+            WHERE f.team_id = m.team_id AND f.valid_until IS NULL
+            ORDER BY f.sure_at DESC LIMIT %(ranked)s) f
+     WHERE %(most)s > 0
 ), shared AS (
-    SELECT k.*, (SELECT count(*) FROM unnest(tsvector_to_array(k.lexemes)) w WHERE w = ANY(a.words))::float8 AS words
+    SELECT k.*, CASE WHEN k.lexemes @@ a.query
+                     THEN (SELECT count(*) FROM unnest(tsvector_to_array(k.lexemes)) w WHERE w = ANY(a.words))::float8
+                     ELSE 0 END AS words
       FROM known k, asked a
 ), worth AS (
     SELECT id, scope, key, value, confidence, words / (words + 1) AS relevance,

@@ -11,6 +11,7 @@ from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Queries
 from parlour.knowledge.index.embed import Vector
 from parlour.knowledge.index.rows import literal
+from parlour.memory.facts.fact import MOST_LIVE
 from parlour.memory.recalling import told
 from parlour.memory.recalling.told import Episode
 from parlour.memory.recalling.used import Told
@@ -60,7 +61,7 @@ class Remembered:
 def remembered(tx: Transaction, session_id: UUID, asked: str, most: int, now: datetime) -> Remembered | None:
     return tx.first(
         SQL["remembered"], Remembered,
-        session_id=session_id, asked=asked, most=most, now=now, by_words=told.BY_WORDS,
+        session_id=session_id, asked=asked, most=most, ranked=MOST_LIVE, now=now, by_words=told.BY_WORDS,
         by_confidence=told.BY_CONFIDENCE, by_age=told.BY_AGE, by_use=told.BY_USE, fades=told.FADES_SECONDS,
     )  # fmt: skip
 
