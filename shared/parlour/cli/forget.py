@@ -34,7 +34,7 @@ def forget(
     """Forget a person, a message, a file or a fact, with all that was made of it. It cannot be taken back."""
     if kind not in KINDS:
         raise InvalidRequest(f"{kind} cannot be forgotten; name one of {', '.join(KINDS)}")
-    if not (dry_run or yes or as_json):
+    if not (dry_run or yes):
         typer.confirm(f"Forget {kind} {target_id} for good?", abort=True, err=True)
     chosen: Target = context.obj
     body = {"kind": kind, "id": str(target_id), "dry_run": dry_run, "keep_records": keep_records}

@@ -12,6 +12,7 @@ import pytest
 from parlour.infra.errors import Conflict, Forbidden, InvalidRequest, LeaseHeld, NotFound
 from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database
+from parlour.infra.queries import Query
 from parlour.infra.work_due import Due
 from parlour.principal import Principal, system
 from parlour.tenancy import people, store
@@ -254,6 +255,30 @@ def test_nobodys_phone_is_flooded(desk: Desk) -> None:
         asked(desk, visitor, session)
 
 
+def test_a_binding_sends_only_so_many(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    with_template(desk)
+    monkeypatch.setattr(codes, "MOST_OF_ALL", 4)
+    for number in range(4):
+        asked(desk, *on_the_web(desk), f"+9198000001{number:02}")
+    with pytest.raises(Conflict, match="this agent"):
+        asked(desk, *on_the_web(desk), OTHER_PHONE)
+
+
+@pytest.mark.parametrize(
+    ("visitors", "phones", "ends"), [(None, None, None), (None, 3, 1), (0, 3, 0), (0, None, 0), (3, None, 1)]
+)
+def test_of_two_clearances_the_lower_holds(
+    desk: Desk, visitors: int | None, phones: int | None, ends: int | None
+) -> None:
+    """Who has none of their own sees what the binding does, which is 1."""
+    main = on_the_phone(desk)
+    visitor, session = on_the_web(desk)
+    for whom, level in ((visitor.id, visitors), (whose(desk, main), phones)):
+        desk.rows(f"UPDATE users SET clearance = {'NULL' if level is None else level} WHERE id = '{whom}' RETURNING 1")
+    now_one = joined(desk, visitor, asked(desk, visitor, session).link_id)
+    assert desk.rows(f"SELECT clearance FROM users WHERE id = '{now_one.user_id}'") == [(ends,)]
+
+
 def test_nobodys_phone_is_flooded_by_many_at_once(desk: Desk, open_database: Callable[[], Database]) -> None:
     on_the_phone(desk)
     asking = [on_the_web(desk) for _ in range(codes.MOST_AN_HOUR + 3)]
@@ -382,6 +407,26 @@ def test_the_words_of_a_code_go_and_whoever_was_known_before_stays(desk: Desk) -
     over(desk, link.link_id)
     assert desk.rows("SELECT body FROM messages WHERE kind = 'code'") == [("",)]
     assert len(desk.rows(f"SELECT id FROM users WHERE phone = '{PHONE}'")) == 1
+
+
+def test_who_writes_at_the_moment_their_code_is_over_is_not_lost(
+    desk: Desk, open_database: Callable[[], Database]
+) -> None:
+    with_template(desk)
+    visitor, session = on_the_web(desk)
+    link = asked(desk, visitor, session, OTHER_PHONE)
+    desk.clock.now += codes.GOOD_FOR
+    written = "UPDATE messages SET kind = 'text', direction = 'inbound', body = 'It is me.' WHERE kind = 'code'"
+    held = "SELECT s.id FROM sessions s JOIN messages m ON m.session_id = s.id WHERE m.kind = 'code' FOR UPDATE OF s"
+    with ThreadPoolExecutor(1) as pool:
+        with open_database().transaction(desk.tenant_id) as tx:
+            assert tx.run(Query("test.held", "-", held)) == 1
+            ending = pool.submit(over, Desk(desk.tenant_id, open_database(), desk.clock), link.link_id)
+            with pytest.raises(TimeoutError):
+                ending.result(1)
+            assert tx.run(Query("test.written", "-", written)) == 1
+        ending.result(20)
+    assert len(desk.rows(f"SELECT id FROM users WHERE phone = '{OTHER_PHONE}'")) == 1
 
 
 def over(desk: Desk, link_id: UUID) -> None:

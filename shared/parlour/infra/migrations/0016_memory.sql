@@ -358,6 +358,7 @@ CREATE TABLE phone_links (
 CALL isolate('phone_links');
 CREATE INDEX phone_links_user ON phone_links (tenant_id, user_id, created_at DESC);
 CREATE INDEX phone_links_phone ON phone_links (tenant_id, phone, created_at DESC);
+CREATE INDEX phone_links_binding ON phone_links (tenant_id, binding_id, created_at DESC);
 CREATE INDEX phone_links_contact ON phone_links (tenant_id, contact_id) WHERE contact_id IS NOT NULL;
 CREATE INDEX phone_links_message ON phone_links (tenant_id, message_id) WHERE message_id IS NOT NULL;
 CREATE INDEX phone_links_session ON phone_links (tenant_id, session_id) WHERE session_id IS NOT NULL;
@@ -423,3 +424,14 @@ CREATE TABLE forgettings (
 );
 CALL isolate('forgettings');
 CREATE INDEX forgettings_time ON forgettings (tenant_id, at DESC);
+
+-- A tenant's old messages are looked at every day from now on, whether anything of theirs is ever remembered or not.
+ALTER TABLE tenants NO FORCE ROW LEVEL SECURITY;
+ALTER TABLE work_due NO FORCE ROW LEVEL SECURITY;
+INSERT INTO work_due (tenant_id, kind, id, due_at)
+SELECT t.tenant_id, 'archive', t.tenant_id, GREATEST(t.created_at + interval '90 days', now() + interval '1 day')
+  FROM tenants t
+ON CONFLICT DO NOTHING;
+SET CONSTRAINTS ALL IMMEDIATE; -- no table is altered while its deferred triggers wait
+ALTER TABLE tenants FORCE ROW LEVEL SECURITY;
+ALTER TABLE work_due FORCE ROW LEVEL SECURITY;

@@ -22,12 +22,15 @@ SELECT u.id, u.display_name, right(u.phone, 4) AS digits, count(s.id) AS session
  LIMIT %(most)s;
 
 -- name: known_user
--- One user, as the reader may see them.
+-- One user, as the reader may see them: somebody who talks to a binding that sees no more than the reader, or to none.
 SELECT u.id, u.display_name, right(u.phone, 4) AS digits, u.created_at,
        (SELECT array_agg(DISTINCT i.channel ORDER BY i.channel)
           FROM channel_identities i WHERE i.user_id = u.id) AS channels
   FROM users u
- WHERE u.id = %(user_id)s AND COALESCE(u.clearance, 0) <= %(clearance)s;
+ WHERE u.id = %(user_id)s AND COALESCE(u.clearance, 0) <= %(clearance)s
+   AND (NOT EXISTS (SELECT FROM sessions s WHERE s.user_id = u.id)
+        OR EXISTS (SELECT FROM sessions s JOIN bindings b ON b.id = s.binding_id
+                    WHERE s.user_id = u.id AND b.clearance <= %(clearance)s));
 
 -- name: known_facts
 -- What is known of a user, with one binding or with all of them: the live facts, each with the user's own words that it

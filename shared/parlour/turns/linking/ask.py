@@ -101,10 +101,13 @@ def _put(asking: _Asking, tx: Transaction) -> Asked:
 def _check_pace(asking: _Asking, tx: Transaction, user_id: UUID) -> None:
     store.hold_number(tx, user_id, asking.phone)
     before = store.asked_before(
-        tx, user_id, asking.phone, asking.link_id, hour=asking.now - _HOUR, day=asking.now - _DAY
+        tx, user_id, asking.phone, asking.binding.id, asking.link_id, hour=asking.now - _HOUR, day=asking.now - _DAY
     )  # fmt: skip
     if max(before.by_user, before.for_phone) >= codes.MOST_AN_HOUR:
         raise Conflict("codes were asked for several times just now: wait an hour, then ask for a new one")
+    if before.for_all >= codes.MOST_OF_ALL:
+        log.count("CodesRefused")
+        raise Conflict("codes were asked for too often for this agent: wait an hour, then ask for a new one")
     if before.today >= codes.MOST_A_DAY:
         raise Conflict("codes were asked for many times today: ask again tomorrow")
 

@@ -18,6 +18,10 @@ MOST_TRIES = 5
 MOST_AN_HOUR, MOST_A_DAY = 3, 6
 """Codes for one number or for one visitor in an hour, and for one number in a day: nobody's phone is flooded."""
 
+MOST_OF_ALL = 200
+"""Codes that a binding sends in an hour, whoever asks and for whatever number: each is a message that is paid for, and
+visitors cost nothing."""
+
 _DIGITS = 6
 _SPOKEN = re.compile(r"[\s().\u2010-\u2015/-]")
 _PHONE = re.compile(r"\+[1-9]\d{7,14}")

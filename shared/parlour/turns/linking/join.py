@@ -75,7 +75,7 @@ def _join(
     if any(until and until > now for until in store.hold_sessions(tx, link.user_id)):
         raise LeaseHeld("your last message is being answered; give the code again in a moment", after=2)
     main = store.hold_main(tx, into, link.binding_id)
-    store.move(tx, link.user_id, into)
+    store.move(tx, link.user_id, into, link.binding_id)
     if link.session_id and (main is None or store.is_unspoken(tx, main)):
         main = _met_on_the_web(tx, main, link.session_id) or main
     store.end_link(tx, link.id, now)

@@ -1,13 +1,15 @@
 -- A visitor of the web and the user with a phone: the code between them, and how they become one.
 
 -- name: asked_before
--- How many codes a visitor, and how many a number, were given lately.
+-- How many codes a visitor, a number, and all numbers of the binding were given lately.
 SELECT (SELECT count(*) FROM phone_links l
          WHERE l.user_id = u.id AND l.created_at > %(hour)s AND l.id <> %(link_id)s) AS by_user,
        (SELECT count(*) FROM phone_links l
          WHERE l.phone = %(phone)s AND l.created_at > %(hour)s AND l.id <> %(link_id)s) AS for_phone,
        (SELECT count(*) FROM phone_links l
-         WHERE l.phone = %(phone)s AND l.created_at > %(day)s AND l.id <> %(link_id)s) AS today
+         WHERE l.phone = %(phone)s AND l.created_at > %(day)s AND l.id <> %(link_id)s) AS today,
+       (SELECT count(*) FROM phone_links l
+         WHERE l.binding_id = %(binding_id)s AND l.created_at > %(hour)s AND l.id <> %(link_id)s) AS for_all
   FROM users u
  WHERE u.id = %(user_id)s;
 
@@ -156,12 +158,14 @@ DELETE FROM channel_identities v
 UPDATE channel_identities SET user_id = %(into)s WHERE user_id = %(user_id)s;
 
 -- name: know_more
--- The phone's user is called what the visitor was, if nothing else is known; of two clearances the lower holds.
+-- The phone's user is called what the visitor was, if nothing else is known; of two clearances the lower holds, where
+-- either has one of their own: whoever has none sees what the binding does.
 UPDATE users p
    SET display_name = COALESCE(p.display_name, v.display_name), locale = COALESCE(p.locale, v.locale),
-       clearance = LEAST(p.clearance, v.clearance)
-  FROM users v
- WHERE p.id = %(into)s AND v.id = %(user_id)s;
+       clearance = CASE WHEN num_nonnulls(p.clearance, v.clearance) > 0
+                        THEN LEAST(COALESCE(p.clearance, b.clearance), COALESCE(v.clearance, b.clearance)) END
+  FROM users v, bindings b
+ WHERE p.id = %(into)s AND v.id = %(user_id)s AND b.id = %(binding_id)s;
 
 -- name: merge_user
 -- The visitor is the phone's user from now on; their own row only leads there.
@@ -183,6 +187,16 @@ SELECT CASE WHEN linked_at IS NULL THEN expires_at END AS until FROM phone_links
 -- name: wipe_code
 -- The words of a code that is over go.
 UPDATE messages m SET body = '' FROM phone_links l WHERE l.id = %(link_id)s AND m.id = l.message_id;
+
+-- name: hold_contact
+-- Whom a code was sent to with their conversations, held: what they are writing is there before the next statement.
+SELECT s.id
+  FROM phone_links l
+  JOIN users u ON u.id = l.contact_id
+  JOIN sessions s ON s.user_id = u.id
+ WHERE l.id = %(link_id)s AND l.is_new
+ ORDER BY s.id
+   FOR UPDATE OF u, s;
 
 -- name: drop_unheard
 -- A user who was made only to send a code to, and who was never heard of, goes again.

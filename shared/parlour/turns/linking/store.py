@@ -12,11 +12,13 @@ SQL = Queries.beside(__file__)
 
 @dataclass(frozen=True, slots=True)
 class AskedBefore:
-    """How many codes were asked for: by the visitor and for the number within the hour, for the number in a day."""
+    """How many codes were asked for: by the visitor, for the number and of the binding within the hour, and for the
+    number within a day."""
 
     by_user: int
     for_phone: int
     today: int
+    for_all: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +102,9 @@ class CodeOver:
 
 
 def asked_before(
-    tx: Transaction, user_id: UUID, phone: str, link_id: UUID, *, hour: datetime, day: datetime
-) -> AskedBefore:
-    values = {"user_id": user_id, "phone": phone, "link_id": link_id}
+    tx: Transaction, user_id: UUID, phone: str, binding_id: UUID, link_id: UUID, *, hour: datetime, day: datetime
+) -> AskedBefore:  # fmt: skip
+    values = {"user_id": user_id, "phone": phone, "binding_id": binding_id, "link_id": link_id}
     return tx.one(SQL["asked_before"], AskedBefore, hour=hour, day=day, **values)
 
 
@@ -184,9 +186,9 @@ _MOVES = (
 """What makes two users one, in this order: of doubles one ends before both are one user's."""
 
 
-def move(tx: Transaction, user_id: UUID, into: UUID) -> None:
+def move(tx: Transaction, user_id: UUID, into: UUID, binding_id: UUID) -> None:
     for name in _MOVES:
-        tx.run(SQL[name], user_id=user_id, into=into)
+        tx.run(SQL[name], user_id=user_id, into=into, binding_id=binding_id)
 
 
 def end_link(tx: Transaction, link_id: UUID, now: datetime) -> None:
@@ -202,4 +204,6 @@ def wipe_code(tx: Transaction, link_id: UUID) -> None:
 
 
 def drop_unheard(tx: Transaction, link_id: UUID, now: datetime) -> None:
+    """Under locks of their own, since what is written at this moment is to be seen."""
+    tx.run(SQL["hold_contact"], link_id=link_id)
     tx.run(SQL["drop_unheard"], link_id=link_id, now=now)
