@@ -25,8 +25,6 @@ from tests.integration.pulses_read import services as pulse_services
 from tests.integration.talking import Talk
 from tests.post import Post
 
-_LINE = "My gate code is GATE-4711, near Pune."
-
 
 @dataclass(frozen=True, slots=True)
 class Lived:
@@ -89,28 +87,30 @@ def _lived(desk: Desk, room: Room, name: str) -> Lived:
     files = FileDesk(desk.database, desk.admin, desk.clock, bucket=room.files)
     file = files.upload(f"{name}.md", f"# The {name} gate\n\nThe {name} gate opens at night.".encode(), "project/NRS")
     files.work()
-    first = talk.say(_LINE, says(f"You said: {_LINE}"))
+    code = f"{name.upper()}-4711"  # what stays says nothing in the very words of what goes
+    line = f"My gate code is {code}, near Pune."
+    first = talk.say(line, says(f"You said: {line}"))
     risk: JsonObject = {"severity": "high", "state": "open", "owner": "Asha"}
     made = calls("create_entity", kind="risk", name=f"Gate {name}", project="project/NRS", properties=risk)
     acted = talk.say("Note the gate as a risk, would you?", made, says("Done."))
     change = calls("update_entity", entity="risk/R-05", properties={"response": f"Ask {name} first."})
     talk.say("And ask me before R-05.", change, says("Done."))
     talk.say("How does it open?", searches(f"when does the {name} gate open at night"), says("At night [1] [2] [3]."))
-    again = talk.say("GATE-4711 it is, and Pune.", says("Yes."))
+    again = talk.say(f"{code} it is, and Pune.", says("Yes."))
     post = Post(desk, room.bucket)
     post.say(talk.visitor, talk.session, "See this.", post.upload(talk.visitor, talk.session, b"# A note", "note.md"))
     desk.model.script = [says("Seen.")]
     post.run()
-    fact = _remembered(talk, first, again)
+    fact = _remembered(talk, code, first, again)
     _kept_away(desk, room, talk, first, acted)
     _told_to_others(desk, name)
     return Lived(talk, first, acted, fact, file)
 
 
-def _remembered(talk: Talk, first: UUID, again: UUID) -> UUID:
+def _remembered(talk: Talk, code: str, first: UUID, again: UUID) -> UUID:
     """What memory made of it; the fact that may be forgotten by itself."""
     desk = talk.desk
-    old = talk.fact("GATE-4711", again, superseded_by=talk.fact("GATE-4711, near Pune", first))
+    old = talk.fact(code, again, superseded_by=talk.fact(f"{code}, near Pune", first))
     assert old
     talk.fact("Pune", first, again, key="preference.town")
     talk.fact("the gate", first, key=f"preference.x{talk.user.hex[-6:]}", scope="team")

@@ -28,15 +28,13 @@ from parlour.knowledge.files import uploads
 from parlour.knowledge.records import stale
 from parlour.principal import Principal
 from parlour.tenancy import audit, roles
+from parlour.turns.prompts.prompting import ANYBODYS
 
 _MOST_LETTERS = 1_000
 """Dead letters of one queue that are looked at."""
 
 _MESSAGES_OF_AN_ANCHOR = 50
 _MANY_OBJECTS = 500
-
-_SHORT = 24
-"""Characters up to which a text may be anybody's: an answer of yes or no, a greeting."""
 
 _SECONDS_KEPT = 3.0
 """With less time than this no further conversation is taken away."""
@@ -230,7 +228,7 @@ class _Work:
     def _texts(self, tx: Transaction) -> None:
         texts = self.texts or Texts()
         for month, hashes in sorted(texts.emptied.items()):
-            store.run(tx, "empty_texts", month=month, hashes=sorted(hashes), short=_SHORT)
+            store.run(tx, "empty_texts", month=month, hashes=sorted(hashes), short=ANYBODYS)
         for month, hashes in sorted(texts.dropped.items()):
             store.run(tx, "drop_texts", month=month, hashes=sorted(hashes))
 

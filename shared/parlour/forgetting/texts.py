@@ -84,8 +84,10 @@ class Search:
         for row in self._records(month, mine=False):
             self._of_others(row, sought)
         for month_, own in self.own.items():
-            stays = self.shared.get(month_, set()) if self.texts.is_whole else self.everybodys
-            self.texts.dropped[month_] = own - stays
+            if self.texts.is_whole:
+                self.texts.dropped[month_] = own - self.shared.get(month_, set())
+            else:  # what a prompt that comes counts on may be among them, and must be known to be forgotten
+                self.texts.emptied.setdefault(month_, set()).update(own - self.everybodys)
         self._by_words(bodies)
         self._in_pieces()
         return self.texts
@@ -180,6 +182,7 @@ def _sought(reach: Reach) -> Sought:
     sources = set(_sources(reach.told()).sources)
     sources |= {(table, str(one)) for table in ("pulses", "pulse_changes") for one in reach.pulses}
     sources |= {(table, str(one)) for table in ("agent_states", "summaries", "kept_verbatim") for one in reach.touched}
+    sources |= {("turns", str(one)) for one in reach.turns}  # what was called in them, as history tells of it
     return Sought(sources, {str(one) for one in reach.turns})
 
 

@@ -29,6 +29,10 @@ from parlour.turns.prompts import store
 from parlour.turns.prompts.retention import month_of, over_at
 from parlour.turns.prompts.store import Asking, Earlier, Kept, LedgerRow
 
+ANYBODYS = 24
+"""Characters below which a text may be anybody's: a yes or no, a greeting. Where one is forgotten it is taken away
+altogether, and whoever says it as well has it kept anew."""
+
 _EVERYBODYS = 3
 """The highest clearance: a turn reads its own records, whoever may see them."""
 
@@ -145,15 +149,16 @@ class Prompting:
         return keep
 
     def _known(self, assembled: Assembled) -> set[str]:
-        """Texts that were kept with the session's last prompt: those of blocks that stood in it. Each month keeps its
-        own."""
+        """Texts that were kept with the session's last prompt and are there since, be it without words: those of
+        blocks that stood in it. Each month keeps its own."""
         before = self.standing
         if before.asked is None or month_of(before.asked) != month_of(self.moment.at):
             return set()
         hashes_before = {one.hash for one in before.prints}
         blocks = [one for each in assembled.ledger.segments if each.placement != "last" for one in each.blocks]
         prints = zip(blocks, assembled.standing.prints, strict=True)
-        return {piece for block, one in prints if one.hash in hashes_before for piece in block.pieces}
+        pieces = {piece for block, one in prints if one.hash in hashes_before for piece in block.pieces}
+        return {one for one in pieces if len(one) >= ANYBODYS}
 
     def _refused(self) -> list[UUID]:
         """What came with the turn's messages and had no room in its prompts: later ones do without it, too."""
