@@ -136,6 +136,17 @@ def test_another_conversation_of_the_same_user_is_looked_into_where_they_point_t
     assert TELLING in [one["contents"] for one in recalled(desk)]
 
 
+@pytest.mark.parametrize("visibility", ["shared", "role_gated"])
+def test_what_was_said_in_confidence_is_not_recalled_where_others_read(
+    desk: Desk, long_talk: tuple[Principal, UUID], visibility: str
+) -> None:
+    visitor, _ = long_talk
+    other = _another(desk, long_talk[1])
+    desk.rows(f"UPDATE sessions SET visibility = '{visibility}' WHERE id = '{other}' RETURNING 1")
+    say(desk, visitor, other, f"As we discussed last time: {ASKED}")
+    assert recalled(desk) == []
+
+
 def test_a_row_above_the_readers_clearance_is_not_recalled(desk: Desk, long_talk: tuple[Principal, UUID]) -> None:
     desk.rows("UPDATE context_rows SET classification = 3 WHERE content LIKE '%KX-4471%' RETURNING id")
     say(desk, *long_talk, ASKED)

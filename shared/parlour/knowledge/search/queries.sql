@@ -147,7 +147,7 @@ SELECT r.id AS row_id, r.document_id, e.id AS entity_id, r.kind, r.title, r.cont
 -- name: recall
 -- plan: once
 -- The messages that a conversation's next turn may lean on, best first: of this session from before a turn and, where
--- others are wanted, of the user's other ones with the same binding. Every row is looked at, in the few bytes that the
+-- others are wanted and nobody else reads this one, of the user's other ones with the same binding. Every row is looked at, in the few bytes that the
 -- index has of it; the best of them are compared word for word and by their whole vectors. A score is between 0 and 1:
 -- how much nearer in meaning than the farthest that was compared, and how telling the words are that it shares. A reply
 -- that was drawn from what is deleted or above the clearance by now is not among them. An anchor, which says a little of
@@ -183,7 +183,7 @@ WITH question AS MATERIALIZED (
                                          FROM sessions s
                                          JOIN sessions own
                                            ON (own.user_id, own.binding_id) = (s.user_id, s.binding_id)
-                                        WHERE own.id = %(session_id)s AND s.id <> own.id
+                                        WHERE own.id = %(session_id)s AND s.id <> own.id AND own.visibility = 'private'
                                         ORDER BY s.last_active_at DESC
                                         LIMIT %(sessions)s),
                                  %(clearance)s, %(space)s, asked.signs, asked.words, %(word)s, %(unknown)s,
