@@ -74,8 +74,8 @@ MUTATIONS = {
         "layer history was cut before its summary was there",
     ),
     "a summary that is told as soon as it is there": Mutation(
-        "assemble.py", "plan = fill.Plan(lead=standing.lead)",
-        "plan = fill.Plan(lead=replace(standing.lead, summary=materials.summary or standing.lead.summary))",
+        "assemble.py", "plan = Plan(lead=standing.lead)",
+        "plan = Plan(lead=replace(standing.lead, summary=materials.summary or standing.lead.summary))",
         "for no named cause",
     ),
     "a recap of what is summarised": Mutation(
