@@ -117,7 +117,7 @@ class Round:
             turn = store.begin_turn(tx, lease, turn_id, now)
             assert turn is not None
             inputs = tuple(store.inputs(tx, turn.id))
-        feed = Feed(system(self.desk.tenant_id), services.database, lease, turn.id, services.clock)
+        feed = Feed(system(self.desk.tenant_id), services.database, lease, turn.id, services.clock, is_followed=True)
         return Running(services, lease, turn, inputs, feed, Stages(services.clock), lambda: _LEASE_SECONDS)
 
     def _rows_of(self, statement: str) -> list[tuple[object, ...]]:

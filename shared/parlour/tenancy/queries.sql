@@ -25,11 +25,18 @@ SELECT key, tenant_id, binding_id FROM routes WHERE tenant_id = current_tenant()
 SELECT tenant_id, slug, display_name, status, settings, version, created_at, updated_at FROM tenants;
 
 -- name: create_tenant
--- A new tenant under the id that this transaction was opened with; no row comes back when there is one.
-INSERT INTO tenants (tenant_id, slug, display_name, settings, created_at, updated_at)
-VALUES (current_tenant(), %(slug)s, %(display_name)s, %(settings)s, %(now)s, %(now)s)
-ON CONFLICT (tenant_id) DO NOTHING
-RETURNING tenant_id, slug, display_name, status, settings, version, created_at, updated_at;
+-- A new tenant under the id that this transaction was opened with; no row comes back when there is one. Its old messages
+-- are looked at for the first time once there may be any.
+WITH made AS (
+    INSERT INTO tenants (tenant_id, slug, display_name, settings, created_at, updated_at)
+    VALUES (current_tenant(), %(slug)s, %(display_name)s, %(settings)s, %(now)s, %(now)s)
+    ON CONFLICT (tenant_id) DO NOTHING
+    RETURNING tenant_id, slug, display_name, status, settings, version, created_at, updated_at
+), archived AS (
+    INSERT INTO work_due (tenant_id, kind, id, due_at)
+    SELECT tenant_id, 'archive', tenant_id, created_at + interval '90 days' FROM made
+)
+SELECT tenant_id, slug, display_name, status, settings, version, created_at, updated_at FROM made;
 
 -- name: update_tenant
 -- Give the tenant a new name or settings, and its next version; no row comes back when nothing differs.

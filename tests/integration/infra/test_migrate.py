@@ -81,7 +81,9 @@ def test_pulses_that_were_stale_before_there_were_writers_are_due(cluster: Clust
         owner.commit()
         migrate(owner, now, shipped())
         owner.execute("SELECT set_config('app.tenant_id', %s, true)", (str(_TENANT),))
-        assert owner.execute("SELECT kind, due_at FROM work_due").fetchall() == [("pulse", now)]
+        assert owner.execute("SELECT due_at FROM work_due WHERE kind = 'pulse'").fetchall() == [(now,)]
+        ((archive, at),) = owner.execute("SELECT id, due_at FROM work_due WHERE kind <> 'pulse'").fetchall()
+        assert (archive, at > now) == (_TENANT, True), "what was said before there was memory is archived as well"
         ((count, marks),) = owner.execute("SELECT marks, stale_marks FROM entities WHERE key = 'T-1'").fetchall()
         assert (count, marks.keys()) == (1, {"changed", "file_ingested"})
         assert datetime.fromisoformat(marks["changed"]["since"]) == now

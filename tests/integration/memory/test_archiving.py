@@ -107,3 +107,11 @@ def test_one_that_was_begun_and_never_ended_is_reached_too(aviary: Aviary, old: 
     old.archive(key, UUID(str(message)))
     aviary.forget("message", UUID(str(message)))
     assert key not in aviary.bucket.kept
+
+
+def test_a_new_tenants_old_messages_are_looked_at_once_there_may_be_any(desk: Desk) -> None:
+    """Whatever is remembered of anybody there: what nobody looks through grows old, too."""
+    ((due, created),) = desk.rows(
+        "SELECT w.due_at, t.created_at FROM work_due w JOIN tenants t ON t.tenant_id = w.id WHERE w.kind = 'archive'"
+    )
+    assert due == created + archive.AFTER  # type: ignore[operator]

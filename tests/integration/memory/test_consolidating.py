@@ -21,7 +21,7 @@ def talk(desk: Desk) -> Silent:
 
 def mark(talk: Silent) -> None:
     with talk.desk.database.transaction(talk.desk.tenant_id) as tx:
-        due.note(tx, talk.session, talk.desk.clock())
+        due.note(tx, talk.session)
 
 
 def test_one_of_more_than_twenty_turns_is_looked_at_a_day_after_its_last_word(talk: Silent) -> None:

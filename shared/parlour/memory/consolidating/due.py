@@ -13,13 +13,10 @@ SILENT = timedelta(hours=24)
 TURNS = 20
 """One with more answered turns than this, since it was last; a shorter one was read whole on the way."""
 
-FIRST_LOOK = timedelta(days=1)
-"""When a tenant's old messages are first looked at."""
 
-
-def note(tx: Transaction, session_id: UUID, now: datetime) -> None:
+def note(tx: Transaction, session_id: UUID) -> None:
     """Something was said and looked through: have the session looked at when it has fallen silent, if it is long."""
-    store.note_silence(tx, session_id, SILENT, TURNS, now + FIRST_LOOK)
+    store.note_silence(tx, session_id, SILENT, TURNS)
 
 
 def ready_at(found: Silent | None) -> datetime | None:

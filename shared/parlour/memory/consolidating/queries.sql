@@ -1,13 +1,7 @@
 -- Conversations that have fallen silent, and what of them was consolidated.
 
 -- name: note_silence
--- Have a session looked at once it has been silent for long, if it has enough turns that nobody has consolidated; and
--- the tenant's old messages looked at by and by.
-WITH archived AS (
-    INSERT INTO work_due (tenant_id, kind, id, due_at)
-    SELECT t.tenant_id, 'archive', t.tenant_id, %(archive_at)s FROM tenants t
-        ON CONFLICT (tenant_id, kind, id) DO NOTHING
-)
+-- Have a session looked at once it has been silent for long, if it has enough turns that nobody has consolidated.
 INSERT INTO work_due (tenant_id, kind, id, due_at)
 SELECT s.tenant_id, 'consolidation', s.id, s.last_active_at + %(silent)s
   FROM sessions s

@@ -39,11 +39,9 @@ class ForgottenFact:
     messages: list[UUID]
 
 
-def note_silence(tx: Transaction, session_id: UUID, silent: timedelta, turns: int, archive_at: datetime) -> bool:
+def note_silence(tx: Transaction, session_id: UUID, silent: timedelta, turns: int) -> bool:
     """Whether somebody will look at the session."""
-    return tx.run(
-        SQL["note_silence"], session_id=session_id, silent=silent, turns=turns, archive_at=archive_at
-    ) > 0  # fmt: skip
+    return tx.run(SQL["note_silence"], session_id=session_id, silent=silent, turns=turns) > 0
 
 
 def silent(tx: Transaction, session_id: UUID) -> Silent | None:

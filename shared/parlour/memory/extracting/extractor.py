@@ -229,7 +229,7 @@ class _Work:
         a stretch of which there is more is gone on with at once."""
         if not behind:
             work_due.settle(tx, _KIND, self.session_id)
-            due.note(tx, self.session_id, now)
+            due.note(tx, self.session_id)
         elif not stretch.is_full:
             work_due.let_go(tx, _KIND, self.session_id, self.until, waking.due_by(now))
 
