@@ -47,6 +47,13 @@ _ENDED = re.compile(
     r"|cancel(?:led)?|delete|erase|remove|ignore|never mind|sold|gave up|given up|without|over|ended|closed|not)\b"
     r"|nahi|\u0928\u0939\u0940\u0902|\u0bae\u0bb1\u0ba8\u0bcd\u0ba4\u0bc1|\u0b87\u0bb2\u0bcd\u0bb2\u0bc8"
 )
+_ONCE = re.compile(
+    r"\bused to\b|\bformerly\b|\bpreviously\b|\b(?:i|we) (?:lived|stayed|worked)\b"
+    r"|\b\w+t[aie] (?:tha|thi)\b|त[ाेी] (?:था|थी|थे)"
+)
+_HISTORY = frozenset({"home_town", "birthday"})
+"""What was so once, and is."""
+
 _FOR_NOW = re.compile(
     r"\b(?:until|till|this (?:week|weekend|month)|today|tonight|tomorrow|visiting|travell?ing|passing through"
     r"|for (?:an?|the|two|three|\d+) (?:few )?(?:hours?|days?|weeks?|nights?|weekend)"
@@ -136,7 +143,8 @@ def _is_of_user(stated: str, key: str, value: str) -> bool:
     clause = _clause(stated, value)
     of_others = key.partition(".")[0] not in ("family", "contact") and _is_of_others(plain(clause), value)
     is_lasting = _is_lasting(plain(stated), key) and _is_own_name(stated, key, value)
-    return is_lasting and not of_others and is_negative(clause) == is_negative(value)
+    is_over = key in keys.KEYS and key not in _HISTORY and _ONCE.search(plain(clause)) is not None
+    return is_lasting and not is_over and not of_others and is_negative(clause) == is_negative(value)
 
 
 def _is_of_others(clause: str, value: str) -> bool:
@@ -177,11 +185,19 @@ def _has_some(sentence: str, wanted: Sequence[str]) -> bool:
     )
 
 
+def _is_ended(spoken: str, key: str) -> bool:
+    """Whether an ending word is there; who has left a place may be back in the evening."""
+    if key not in _WHEREABOUTS:
+        return _ENDED.search(spoken) is not None
+    ended = {one[0] for one in _ENDED.finditer(spoken)}
+    return bool(ended) and (ended != {"left"} or "for good" in spoken)
+
+
 def _taken_back(key: str, value: str, said: Sequence[str]) -> Found:
     """Something is taken back where the user says an ending word beside what the fact, or its key, is called."""
     wanted, names = telling(value), keys.known_names(key) - _LITTLE
     for one in said:
         is_named = bool(names & frozenset(words(one))) or (bool(wanted) and says(one, value))
-        if is_named and _ENDED.search(plain(one)) and statements(one):
+        if is_named and _is_ended(plain(one), key) and statements(one):
             return Found(changes=True)
     return Found("not_stated")

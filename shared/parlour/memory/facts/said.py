@@ -43,6 +43,9 @@ _CHANGES = re.compile(
 )
 
 
+_CALLED = frozenset({"city", "home_town", "company", "job"})
+"""What has a name of its own: a city that is flooded is called something else."""
+
 _SOMEBODY = vocabulary(
     "wife husband partner spouse son daughter child kid kids baby mother father mom mum dad brother sister friend "
     "friends boss manager colleague colleagues client clients customer customers landlord tenant roommate flatmate "
@@ -179,6 +182,8 @@ def _ended(spoken: str) -> Iterator[_Told]:
 def _taken_back(rule: Rule, value: str) -> Iterator[_Told]:
     """What is ended: by its key where the words are what a key is called, else by the words themselves."""
     named = keys.key_named(value)
+    if named and rule.kind == "worded":
+        return  # the budget: whose, and of what?
     if rule.key or named:
         yield _Told(rule.key or named, value if rule.key else "", rule.confidence, ends=True)
     elif telling(value):
@@ -230,7 +235,7 @@ def _attribute(spoken: str) -> Iterator[_Told]:
         is_ones_own = _SOMEBODY.isdisjoint(words(what))
         if value is None or lasting is None or not is_ones_own or sensitive.is_sensitive(what, value):
             continue
-        if lasting or value[:1].isupper() or any(map(str.isdigit, value)):
-            key = keys.key_of(what.removeprefix("new ").removeprefix("current "))
-            if key and keys.fits(key, value):
-                yield _Told(key, value, 0.85 if lasting else 0.7, changes=bool(_CHANGES.search(spoken)))
+        key = keys.key_of(what.removeprefix("new ").removeprefix("current "))
+        is_sure = lasting and key not in _CALLED
+        if (is_sure or value[:1].isupper() or any(map(str.isdigit, value))) and key and keys.fits(key, value):
+            yield _Told(key, value, 0.85 if lasting else 0.7, changes=bool(_CHANGES.search(spoken)))

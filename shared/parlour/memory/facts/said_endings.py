@@ -11,16 +11,19 @@ ENDINGS: tuple[Rule, ...] = (
         r"(?=[.!]|$)",
         "everything", 0.95, kind="free", ends=True,
     ),
-    Rule(r"^(?:please |pls |kindly )*(?:(?:forget|don't remember|erase|delete) (?:that|this"
-         r"|what i (?:just )?(?:said|told you))|(?:erase|delete) it|please forget it)(?: please)?[.!]*$",
+    Rule(r"^(?:please |pls |kindly )*(?:(?:forget|don't remember|erase|delete) (?:what|that) i (?:just )?(?:said"
+         r"|told you)"
+         r"|(?:forget|don't remember) (?:that|this)|please forget it)(?: please)?[.!]*$",
          "", 0.9, as_said="", kind="free", ends=True),
     Rule(r"(?:^|[,;] |\b(?:so|and|but) )(?:please |pls |kindly )*(?:forget|erase|delete|remove|don't (?:remember"
          r"|keep|store|use)"
           r"|do not (?:remember|keep|store|use)|stop using) (?:about )?(?:my|our) {v}", "", 0.92, ends=True),
     Rule(r"^(?:please |pls |kindly )*(?:forget|ignore|disregard|drop|scrap) (?:about )?(?:the|that|my)"
          r" {bare} (?:thing|rule|bit|part|preference|instruction|request)s?\b", "", 0.88, ends=True),
-    Rule(r"^(?:please |pls |kindly )*(?:forget|ignore|disregard|drop|scrap) (?:about )?(?:the|those|my)"
-         r" {v}", "", 0.88, ends=True),
+    Rule(r"^(?:please |pls |kindly )*(?:forget|ignore|disregard|drop|scrap) (?:about )?(?:my|(?:the|those)"
+         r"(?=[^.!?;]* (?:i|we) (?:gave|told|said|mentioned|wanted))) {v}", "", 0.88, ends=True),
+    Rule(r"^(?:please |pls |kindly )*(?:forget|ignore|disregard|drop|scrap) (?:about )?(?:the|those) {v}", "", 0.88,
+         kind="worded", ends=True),
     Rule(r"^(?:please |pls |kindly )*(?:forget|ignore|disregard)(?: what i (?:said|told you) about| that (?:i|my"
           r"|we)(?:'m|'ve)?"
           r"| about) {v}", "", 0.9, ends=True),
@@ -34,7 +37,10 @@ ENDINGS: tuple[Rule, ...] = (
           r"{bare} any ?more\b", "", 0.9, ends=True),
     Rule(r"\b(?:i'm|i am|we're|we are) not (?:an? |in |on |at |with |working (?:at|for) )*{bare} any ?more\b", "", 0.9,
           ends=True),
-    Rule(r"\b{have} (?:just |recently )?(?:left|quit|resigned from|stopped using|stopped (?:eating|drinking)"
+    Rule(r"\b{have} (?:just |recently )?(?:left|quit|resigned from) (?:my |our |the )?(?P<v>jobs?|position|role|company"
+         r"|firm|employer)\b", "", 0.85, ends=True),
+    Rule(r"\b{have} (?:just |recently )?(?:left|quit|resigned from) (?:my |our |the )?{v}", "company", 0.85, ends=True),
+    Rule(r"\b{have} (?:just |recently )?(?:stopped using|stopped (?:eating|drinking)"
           r"|given up|gave up"
           r"|sold|cancelled|canceled) (?:my |our |the |an? )?{v}", "", 0.85, ends=True),
     Rule(r"\bmy {bare} (?:is|are) (?:no longer (?:valid|current|relevant|true)|not (?:valid|current|relevant"

@@ -108,7 +108,8 @@ RULES: tuple[Rule, ...] = (
     # How to talk to them.
     Rule(
         r"\b(?:reply|answer|write|speak|talk|respond|message me|text me|chat|communicate|continue|explain)"
-        r"(?: to me| with me)?(?: only)? (?:in|using) {language}",
+        r"(?: to me| with me)?(?: only)? (?:in|using) {language}"
+        r"(?!\s+(?:to|for|on|at|about|when)\s(?!me\b|us\b|now\b|all\b|everything\b))",
         "language", 0.95, kind="free",
     ),
     Rule(r"\b(?:i (?:prefer|only speak|mostly speak|speak only|would prefer|'d prefer)|please use) {language}",
@@ -136,9 +137,10 @@ RULES: tuple[Rule, ...] = (
     Rule(r"\b(?:i|we) (?:now |currently )?(?:stay|reside) in {v}", "city", 0.75, kind="place"),
     Rule(r"\b{have} (?:just |recently |now )?(?:moved|relocated|shifted|settled)(?: back)?(?: from {u})? to"
           r" {v}", "city",
-          0.92, kind="place", changes=True),
-    Rule(r"\bmy (?:home|current|home city|city)(?: city)?(?:'s| is)(?: now)? (?:in )?{v}", "city", 0.85, kind="place"),
-    Rule(r"\b{i} (?:originally )?from {v}", "home_town", 0.75, kind="place"),
+          0.92, kind="capital", changes=True),
+    Rule(r"\bmy (?:home|current|home city|city)(?: city)?(?:'s| is)(?: now)? (?:in )?{v}", "city", 0.85,
+         kind="capital"),
+    Rule(r"\b{i} (?:originally )?from {v}", "home_town", 0.75, kind="capital"),
     Rule(r"\bmy (?:home ?town|native place)(?:'s| is) {v}", "home_town", kind="place"),
     Rule(r"\bmy (?:new |home |postal |current )?address(?:'s| is|:)(?: now)? {long}", "address", kind="free"),
     Rule(r"\b(?:my )?(?:delivery|shipping) address(?:'s| is|:)(?: now)? {long}", "delivery_address", kind="free"),
@@ -148,22 +150,23 @@ RULES: tuple[Rule, ...] = (
     Rule(r"\bi (?:now |currently )?work (?P<v>nights|evenings|mornings|weekends|part[- ]time|full[- ]time)\b",
           "about.shift", 0.75, kind="free"),
     Rule(r"\b(?:i|we) (?:now |currently )?work (?:(?:nights|evenings|mornings|weekends|part[- ]time|full[- ]time) )?"
-         r"(?:at|for|with) {v}", "company", 0.9, kind="employer"),
+         r"(?:at|for) {v}", "company", 0.9, kind="employer"),
     Rule(r"\bi (?:now |currently )?teach (?:[\w ]{1,20} )?(?:at|in) {cap}", "company", 0.85, kind="proper"),
     Rule(r"\b{i} (?:now |currently )?(?:working|employed) (?:at|for|with|by) {v}", "company", 0.9, kind="employer"),
     Rule(r"\b{have} (?:just |recently |now )?joined {v}", "company", 0.75, kind="proper", changes=True),
     Rule(r"\bmy (?:new |current )?(?:company|employer|firm|business|workplace|studio|start-?up|shop|agency|clinic"
-         r"|practice|store)(?:'s name)?(?:'s| is)(?: called|"
-          r" now)? {v}",
-          "company", 0.9, kind="employer"),
-    Rule(r"\bi (?:now |currently )?work as (?:an? |the )?{role}", "job", 0.9),
+         r"|practice|store)(?:(?:'s| is) called|'s name is) {v}", "company", 0.9,
+         kind="employer"),
+    Rule(r"\bmy (?:new |current )?(?:company|employer|firm|business|workplace|studio|start-?up|shop|agency|clinic"
+         r"|practice|store)(?:'s| is)(?: now)? {v}", "company", 0.9, kind="proper"),
+    Rule(r"\bi (?:now |currently )?work as (?:an? |the )?{role}", "job", 0.9, kind="working"),
     Rule(r"\b(?:i (?:now |currently )?work as|i am|i'm) (?:now )?(?:an? |the )[^.,;:!?]{2,50}? (?:at|with) {cap}",
           "company", 0.85, kind="proper"),
     Rule(r"\bmy (?:new |current )?(?:job|role|position|work)(?:'s| is)(?: now)? (?:at|with|for) {v}", "company", 0.9,
-         kind="employer"),
+         kind="proper"),
     Rule(r"\bmy (?:new |current )?(?:job|role|job title|profession|occupation|designation)(?:'s| is)(?: now)?"
           r" (?:an? )?{role}",
-          "job", 0.85),
+          "job", 0.85, kind="occupation"),
     Rule(r"\bi(?: am|'m) (?:now )?(?:an? |the ){role}", "job", 0.8, kind="occupation"),
     # How they are reached.
     Rule(r"\b(?:new|correct|right|current) (?:e-?mail|mail|address)(?: [\w ]{1,20})? is"
@@ -184,7 +187,6 @@ RULES: tuple[Rule, ...] = (
     Rule(r"\bmy (?:new |current |personal |work |office )?(?:e-?mail|mail)(?: address| id)?(?:'s| is|:)(?: now)?"
           r" {email}",
           "email", 0.95, kind="free"),
-    Rule(r"^(?:please )?(?:write|send it|mail(?: it)?) to {email}", "email", 0.8, kind="free"),
     Rule(r"\bmy (?:phone |mobile )?(?:number|phone|mobile) (?:has |is )?changed[,;:]?(?: and| it's| it is| to| now)*"
          r" {phone}", "phone", 0.95, kind="free", changes=True),
     Rule(r"\b(?:reach|e-?mail|write to|mail) me (?:at|on) {email}", "email", 0.85, kind="free"),
@@ -222,10 +224,11 @@ RULES: tuple[Rule, ...] = (
     Rule(r"\b(?:my|our) (?:total |monthly |maximum |max )?budget(?: for [\w ]{1,30}?)?(?:'s| is)(?: now)?(?: about"
          r"| around| up to)? {long}",
           "budget", 0.9, kind="figure"),
-    Rule(r"\b(?:my|our|the) budget (?:has |is )?(?:now )?(?:gone|went|going|raised|increased|grown|cut|reduced|changed)"
+    Rule(r"\b(?:my|our) budget (?:has |is )?(?:now )?(?:gone|went|going|raised|increased|grown|cut|reduced|changed)"
          r"(?: up| down)? to {long}", "budget", 0.9, kind="figure", changes=True),
-    Rule(r"\b(?:raise|increase|lower|reduce|cut|change|set|make) (?:the|my|our) budget(?: up| down)?(?: to)? {long}",
-          "budget", 0.88, kind="figure", changes=True),
+    Rule(r"\b(?:(?:raise|increase|lower|reduce|cut|change|set|make) (?:my|our)|(?:let's|let us|i|we)(?:'d like to"
+         r"| want to)? (?:raise|increase|lower|reduce|cut) the) budget(?: up| down)?(?: to)?"
+         r" {long}", "budget", 0.88, kind="figure", changes=True),
     Rule(r"(?:^|: )(?:the |our )?budget(?:'s| is) now(?: about| around| up to)? {long}", "budget", 0.9, kind="figure",
           changes=True),
     Rule(r"\bi (?:always |usually |normally |generally |only )?(?:prefer to )?pay (?:by|with|via|using|through)"
@@ -245,7 +248,7 @@ RULES: tuple[Rule, ...] = (
          kind="preferred"),
     # What they eat.
     Rule(r"\b{i} (?:now |currently |still |also |all )*(?:an? )?(?:strict(?:ly)? |pure"
-         r" )?{diet}", "diet", 0.92, kind="free"),
+         r" )?{diet}(?!.*\b(?:except|curious|friendly|options?))", "diet", 0.92, kind="free"),
     Rule(r"\b{have} (?:just |recently |now )?(?:become|became|gone|went|turned) (?:an? )?{diet}", "diet", 0.92,
           kind="free", changes=True),
     Rule(r"\b(?:i|we) (?:only )?eat (?:only )?(?P<v>(?:vegetarian|vegan|halal|kosher|jain|veg|non-veg)\b(?:"
@@ -253,7 +256,7 @@ RULES: tuple[Rule, ...] = (
           0.9, kind="free"),
     Rule(r"\b(?:i|we) (?:don't|do not|never|can't|cannot) (?:eat|drink|take) {v}", "", 0.85,
           as_said="does not have {v}", kind="liked"),
-    Rule(r"\b(?:i am|i'm|my (?:son|daughter) is) (?:also )?allergic to {v}", "allergy", 0.95),
+    Rule(r"\b(?:i am|i'm) (?:also )?allergic to {v}", "allergy", 0.95),
     Rule(r"\bi have an? {bare} allergy", "allergy", 0.95),
     # Who belongs to them.
     Rule(r"{cap},? (?:is |who is )?(?:my|our) {who}\b", "who", 0.85, kind="proper"),
@@ -297,19 +300,20 @@ RULES: tuple[Rule, ...] = (
     Rule(r"^(?:from now on|in future|going forward|henceforth),? (?:please )?(?P<v>[^.;!?\n]{4,90}?)(?=[.;!?\n]|$)", "",
           0.85, kind="standing", changes=True),
     # Other languages.
-    Rule(r"(?:मेरा नाम|माझे नाव|মেরা নাম) (?P<v>\S+(?: \S+)?) (?:है|आहे)", "name", 0.95, kind="free"),
-    Rule(r"\bmera naam (?P<v>\w+(?: \w+)?) (?:hai|h)\b", "name", 0.95, kind="free"),
+    Rule(r"(?:मेरा नाम|माझे नाव|মেরা নাম) (?P<v>\S+(?: \S+)?) (?:है|आहे)", "name", 0.95, kind="elsewhere"),
+    Rule(r"\bmera naam (?P<v>\w+(?: \w+)?) (?:hai|h)\b", "name", 0.95, kind="elsewhere"),
     Rule(r"(?:என் பெயர்|எனது பெயர்|నా పేరు|ನನ್ನ ಹೆಸರು|എന്റെ പേര്|আমার নাম) (?P<v>\S+(?: \S+)?)(?=[.!,\u0964]"
           r"|$)", "name",
-          0.95, kind="free"),
-    Rule(r"\ben (?:peyar|per) (?P<v>\w+)\b", "name", 0.9, kind="free"),
+          0.95, kind="elsewhere"),
+    Rule(r"\ben (?:peyar|per) (?P<v>\w+)\b", "name", 0.9, kind="elsewhere"),
     Rule(r"\b(?:me llamo|je m'appelle|ich hei(?:ß|ss)e|mi chiamo|meu nome é) {name}", "name", 0.95, kind="name"),
-    Rule(r"(?:मैं|मै|हम) (?:अब |अभी )?(?P<v>\S+) (?:में|मे) (?:रहता|रहती|रहते)", "city", 0.9, kind="free"),
+    Rule(r"(?:मैं|मै|हम) (?:अब |अभी )?(?P<v>\S+) (?:में|मे) (?:रहता|रहती|रहते) (?:हूँ|हूं|हैं)", "city", 0.9, kind="elsewhere"),
     Rule(r"\b(?:main|mai|mein|hum) (?:ab |abhi )?(?P<v>\w+) (?:mein|me|main) (?:rehta|rehti|rahta|rahti"
-          r"|rehte)\b", "city",
-          0.9, kind="free"),
-    Rule(r"(?:मैं|मै) (?P<v>\S+) में काम कर(?:ता|ती)", "company", 0.85, kind="free"),
-    Rule(r"\b(?:main|mai|mein) (?P<v>\w+(?: \w+)?) (?:mein|me) kaam kart[ai]\b", "company", 0.85, kind="free"),
+          r"|rehte) (?:hoon|hun|hu|hain)\b", "city",
+          0.9, kind="elsewhere"),
+    Rule(r"(?:मैं|मै) (?P<v>\S+) में काम कर(?:ता|ती) (?:हूँ|हूं)", "company", 0.85, kind="elsewhere"),
+    Rule(r"\b(?:main|mai|mein) (?P<v>\w+(?: \w+)?) (?:mein|me) kaam kart[ai] (?:hoon|hun|hu)\b", "company", 0.85,
+         kind="elsewhere"),
     Rule(r"(?:मुझे) (?P<v>\S+(?: \S+)?) (?:पसंद) (?:है|हैं)", "", 0.8, as_said="{v} पसंद है", kind="liked"),
     Rule(r"(?:मुझे) (?P<v>\S+(?: \S+)?) (?:पसंद) नहीं", "", 0.8, as_said="{v} पसंद नहीं", kind="liked"),
     Rule(r"\bmujhe (?P<v>\w+(?: \w+)?) (?:pasand|accha lagta) (?:hai|hain)\b", "", 0.8, as_said="likes"

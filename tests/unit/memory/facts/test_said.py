@@ -96,7 +96,7 @@ def test_what_is_asked_supposed_quoted_or_passing_is_not(text: str) -> None:
         ("Forget my email", "email", ""),
         ("I no longer live in Pune", "", "Pune"),
         ("I don't work at Acme anymore", "", "Acme"),
-        ("I left Acme last week", "", "Acme"),
+        ("I left Acme last week", "company", "Acme"),
         ("My email is no longer valid", "email", ""),
         ("Forget that", "", ""),
         ("Forget the euros, rupees are fine.", "", "euros"),
