@@ -65,7 +65,7 @@ def grown_old(desk: Desk) -> None:
     talk.episode("They live in Pune.", said)
     Room(desk).forget("fact", talk.fact("Pune", said, key="preference.town"))
     with desk.database.transaction(desk.tenant_id) as tx:
-        due.note(tx, talk.session, desk.clock())
+        due.note(tx, talk.session)
     talk.fall_silent()
     episode = {"text": "They told that they live in Pune.", "messages": [22]}
     talk.consolidate(json.dumps({"facts": [], "episodes": [episode]}))
