@@ -19,6 +19,10 @@ from tests.unit.context.summing import Summariser
 _MOST = 1.2
 """How much more a prompt may be at message 10,000 than at message 100."""
 
+_FROM, _UNTIL = 40, 100
+"""The turns around message 100 that are measured, and as many at the end: a few cuts each, since a summary may be short
+or long."""
+
 
 @pytest.mark.parametrize(("way", "turns"), [("prompt", 5_000), ("never", 1_000), ("wordless", 1_000)])
 def test_ten_thousand_messages_cost_what_a_hundred_do(way: str, turns: int) -> None:
@@ -27,7 +31,7 @@ def test_ten_thousand_messages_cost_what_a_hundred_do(way: str, turns: int) -> N
     early: list[dict[str, int]] = []
     late: list[dict[str, int]] = []
     for number in range(1, turns + 1):
-        is_measured = 40 < number <= 60 or number > turns - 20
+        is_measured = _FROM < number <= _UNTIL or number > turns - (_UNTIL - _FROM)
         asked = wording.prose(random.Random(number % 50), 14)
         given = materials(
             number, past=tuple(past), summary=summed.newest, awaited=summed.awaited,
@@ -37,7 +41,7 @@ def test_ten_thousand_messages_cost_what_a_hundred_do(way: str, turns: int) -> N
         begun = begin(given, standing, MESSAGING, MOMENT)
         if is_measured:
             assembled = begun.step(1, ())
-            (early if number <= 60 else late).append(_sizes(assembled, begun.standing))
+            (early if number <= _UNTIL else late).append(_sizes(assembled, begun.standing))
             standing = assembled.standing.after_turn(1)
         else:
             standing = begun.standing
