@@ -91,7 +91,7 @@ def test_a_tenant_over_its_cap_is_asked_again_in_an_hour_and_that_is_no_failure(
     talk.look_through(SpendRefused("no room"))
     ((due_at,),) = talk.due()
     assert due_at - talk.desk.clock.now > timedelta(minutes=59)  # type: ignore[operator]
-    assert talk.desk.rows("SELECT failures FROM extractions") == []
+    assert talk.desk.rows("SELECT failures, problem FROM extractions") == [(0, None)]
 
 
 def test_where_there_is_no_model_nothing_is_asked_and_the_rules_facts_stay(talk: Conversation) -> None:

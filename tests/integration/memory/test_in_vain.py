@@ -1,18 +1,20 @@
 """What no model reads, what breaks every time and what comes late: nothing is paid for for ever, and nothing stops."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 
 import pytest
 
 from parlour.infra.errors import ProviderRejected
 from parlour.memory.extracting import extractor
+from parlour.memory.order import Order
 from parlour.models.request import Completed, ModelRequest, Part, Usage
 from parlour.turns.sweep import sweep
-from tests.desk import Desk, ScriptedModel
+from tests.desk import Desk, ScriptedModel, says
 from tests.integration.memory.long_talk import LongTalk, written
 from tests.integration.memory.read_through import Conversation, answer, fact
-from tests.integration.memory.silent import Silent
+from tests.integration.memory.silent import Silent, services
 from tests.integration.memory.test_waking import net
 
 _TRIES = 12
@@ -124,13 +126,68 @@ def test_nights_in_vain_come_to_an_end_until_more_is_said(desk: Desk) -> None:
         f" SELECT tenant_id, 'consolidation', id, now() FROM sessions WHERE id = '{talk.session}'"
         " ON CONFLICT DO NOTHING RETURNING 1"
     )
+    desk.model.during = _breaks
     for _ in range(5):
-        desk.model.during = _breaks
         with pytest.raises(ZeroDivisionError):
             talk.consolidate("{}")
         talk.fall_silent()
     desk.model.during = lambda: None
-    assert talk.due("consolidation") == []
+    talk.consolidate()
+    assert (desk.model.requests, talk.due("consolidation")) == ([], [])
+    talk.say("There is more.")
+    desk.clock.now += timedelta(hours=1)
+    desk.model.script = [says(json.dumps(answer()))] * 9
+    extractor.run(services(desk), Order(desk.tenant_id, "memory", talk.session), lambda: 300.0)
+    assert len(talk.due("consolidation")) == 1
+    assert desk.rows("SELECT consolidation_failures FROM extractions") == [(0,)]
+
+
+class Killed(BaseException):
+    """What no handler gets to see."""
+
+
+def _is_killed() -> None:
+    raise Killed
+
+
+def test_who_is_killed_after_a_paid_call_does_not_pay_for_ever(talk: Conversation) -> None:
+    talk.reader.during = _is_killed
+    calls = 0
+    for _ in range(_TRIES):
+        calls += _dies(lambda: talk.look_through(answer(), after=_LATER))
+    assert calls == 5
+    assert talk.due() == []
+
+
+def test_nor_who_is_killed_at_a_summary(desk: Desk) -> None:
+    talk = LongTalk(desk)
+    talk.chat(9)
+    talk.summariser.during = _is_killed
+    calls = 0
+    for _ in range(_TRIES):
+        desk.clock.now += _LATER
+        calls += _dies(lambda: talk.summarise(written("They spoke of towers.")))
+    assert calls == 5
+    assert talk.due() == []
+
+
+def test_nor_night_after_night(desk: Desk) -> None:
+    talk = Silent(desk, turns=21)
+    desk.model.during = _is_killed
+    calls = 0
+    for _ in range(_TRIES):
+        talk.fall_silent()
+        calls += _dies(lambda: talk.consolidate("{}"))
+    assert calls == 5
+
+
+def _dies(work: Callable[[], None]) -> bool:
+    """Whether whoever did the work was killed at it."""
+    try:
+        work()
+    except Killed:
+        return True
+    return False
 
 
 def test_a_stretch_that_the_better_model_refuses_is_gone_past(desk: Desk) -> None:

@@ -147,11 +147,12 @@ SELECT r.id AS row_id, r.document_id, e.id AS entity_id, r.kind, r.title, r.cont
 -- name: recall
 -- plan: once
 -- The messages that a conversation's next turn may lean on, best first: of this session from before a turn and, where
--- others are wanted and nobody else reads this one, of the user's other ones with the same binding. Every row is looked at, in the few bytes that the
--- index has of it; the best of them are compared word for word and by their whole vectors. A score is between 0 and 1:
--- how much nearer in meaning than the farthest that was compared, and how telling the words are that it shares. A reply
--- that was drawn from what is deleted or above the clearance by now is not among them. An anchor, which says a little of
--- many messages, comes beside them; of what was said in the same words more than once, one is enough.
+-- others are wanted and nobody else reads this one, of the user's other ones with the same binding. Every row is looked
+-- at, in the few bytes that the index has of it; the best of them are compared word for word and by their whole vectors. A
+-- score is between 0 and 1: how much nearer in meaning than the farthest that was compared, and how telling the words are
+-- that it shares. A reply that was drawn from what is deleted or above the clearance by now is not among them. An
+-- anchor, which says a little of many messages, comes beside them; of what was said in the same words more than once, one
+-- is enough. With them the numbers that the session has for them, and its next one.
 WITH question AS MATERIALIZED (
     -- Read once: as parameters they would be read again for every row that they are compared with.
     SELECT to_tsvector('english', %(query)s) AS said, %(vector)s::vector AS vector
@@ -237,9 +238,11 @@ WITH question AS MATERIALIZED (
      WHERE NOT EXISTS (SELECT FROM closed c WHERE c.turn_id = l.replied)
 )
 SELECT r.id AS row_id, NULL::uuid AS document_id, NULL::uuid AS entity_id, r.kind, r.title, r.content, r.metadata,
-       t.score::float8 AS score, r.session_id, r.message_id, r.classification, r.created_at, t.elsewhere
+       t.score::float8 AS score, r.session_id, r.message_id, r.classification, r.created_at, t.elsewhere, s.number,
+       (SELECT next_source FROM sessions WHERE id = %(session_id)s) AS next_number
   FROM told t
   JOIN context_rows r ON r.id = t.id
+  LEFT JOIN sources s ON s.session_id = %(session_id)s AND s.row_id = r.id
  WHERE t.place <= %(most)s
  ORDER BY score DESC, r.id;
 

@@ -96,7 +96,12 @@ class _Work:
 
     def begin(self, tx: Transaction, now: datetime) -> bool:
         """Be the only one at the session, if it has been silent for long enough and is long."""
-        ready_at = due.ready_at(store.silent(tx, self.session_id))
+        silent = store.silent(tx, self.session_id)
+        if silent is not None and silent.failures >= _GIVEN_UP:
+            log.count("MemoryGivenUp")
+            work_due.settle(tx, _KIND, self.session_id)
+            return False
+        ready_at = due.ready_at(silent)
         if ready_at is None:
             work_due.settle(tx, _KIND, self.session_id)
             return False
@@ -123,21 +128,16 @@ class _Work:
                 return
 
     def failed(self, problem: str) -> None:
-        """A night in vain. After some that another will not mend nobody comes back before more is said."""
+        """A night in vain, which counts where another is no better."""
         due_at = self.services.clock() + _NEXT_NIGHT
 
-        def fail(tx: Transaction) -> int:
-            failures = store.note_failed(tx, self.session_id) if problem in _FINAL else 0
-            if failures < _GIVEN_UP:
-                work_due.let_go(tx, _KIND, self.session_id, self.until, due_at)
-            elif work_due.lock(tx, _KIND, self.session_id, self.until):
-                work_due.settle(tx, _KIND, self.session_id)
-            return failures
+        def fail(tx: Transaction) -> None:
+            if problem not in _FINAL:
+                store.note_no_night(tx, self.session_id)
+            work_due.let_go(tx, _KIND, self.session_id, self.until, due_at)
 
-        failures = self.services.database.run(self.principal, fail)
-        log.warning("memory_not_consolidated", code=problem, failures=failures, **self._ids())
-        if failures >= _GIVEN_UP:
-            log.count("MemoryGivenUp")
+        self._run(fail)
+        log.warning("memory_not_consolidated", code=problem, **self._ids())
 
     def let_go(self, due_at: datetime) -> None:
         """Leave it to whoever comes next."""
@@ -158,6 +158,7 @@ class _Work:
         last = store.stretch_end(tx, self.session_id, after, share(silent.turns))
         lines = conversations.new_turns(tx, self.session_id, after, last)
         stretch = Stretch(tuple(lines), last, is_full=silent.turns > MOST_TURNS)
+        store.note_night(tx, self.session_id)
         noted = store.notes(tx, self.session_id, [line.id for line in stretch.own])
         return _Read(found, stretch, known.latest(tx, found.scope), noted, store.forgotten_facts(tx, found.scope))
 

@@ -14,11 +14,13 @@ SQL = Queries.beside(__file__)
 
 @dataclass(frozen=True, slots=True)
 class Silent:
-    """A session: since when it is silent, up to which turn it was consolidated, how many answered turns came after."""
+    """A session: since when it is silent, up to which turn it was consolidated, how many answered turns came after, how
+    many nights in a row were in vain."""
 
     last_active_at: datetime
     consolidated_turn: int
     turns: int
+    failures: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +69,12 @@ def forgotten_facts(tx: Transaction, scope: Scope) -> list[ForgottenFact]:
     return tx.all(SQL["forgotten_facts"], ForgottenFact, user_id=scope.user_id, binding_id=scope.binding_id)
 
 
-def note_failed(tx: Transaction, session_id: UUID) -> int:
-    """How many nights in a row were in vain."""
-    failures: int = tx.value(SQL["note_not_consolidated"], session_id=session_id)
-    return failures
+def note_night(tx: Transaction, session_id: UUID) -> None:
+    tx.run(SQL["note_night"], session_id=session_id)
+
+
+def note_no_night(tx: Transaction, session_id: UUID) -> None:
+    tx.run(SQL["note_no_night"], session_id=session_id)
 
 
 def note_consolidated(tx: Transaction, session_id: UUID, until_turn: int, now: datetime) -> None:

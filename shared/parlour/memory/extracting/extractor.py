@@ -5,7 +5,7 @@ What was said meanwhile stays due. Whatever goes wrong with a model is written d
 the next try waits; an answer that cannot be read is asked for once more and then let be, with a row that says so.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -51,8 +51,11 @@ _NO_MONEY = timedelta(hours=1)
 _GIVEN_UP = 5
 """Tries in a row without an answer; people are told of it then, and what is not going to be better is let be."""
 
-_FINAL = frozenset({ProviderRejected.code, "error"})
-"""Problems that waiting does not mend: every model rejects the request, or our own code breaks."""
+_OURS = frozenset({"error", "died"})
+"""Our own code breaks, or whoever ran it did not come back."""
+
+_FINAL = _OURS | {ProviderRejected.code}
+"""Problems that waiting does not mend."""
 
 
 def run(services: Services, order: Order, seconds_left: SecondsLeft) -> None:
@@ -73,6 +76,10 @@ def run(services: Services, order: Order, seconds_left: SecondsLeft) -> None:
     except Exception:
         work.failed("error")
         raise
+
+
+def _nothing(_tx: Transaction, _session_id: UUID) -> None:
+    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +120,7 @@ class _Work:
                 return
             heard = self._heard(read, seconds_left)
             if heard.problem == SpendRefused.code:
-                self.let_go(self.services.clock() + _NO_MONEY)
+                self.let_go(self.services.clock() + _NO_MONEY, store.note_untried)
                 return
             if heard.problem and not _is_let_be(read.conversation, heard.problem):
                 self.failed(heard.problem)
@@ -142,24 +149,29 @@ class _Work:
             if failures >= _GIVEN_UP:
                 log.count("MemoryGivenUp")
 
-    def let_go(self, due_at: datetime) -> None:
+    def let_go(self, due_at: datetime, noting: Callable[[Transaction, UUID], None] = _nothing) -> None:
         """Leave it to whoever comes next."""
+
+        def leave(tx: Transaction) -> None:
+            noting(tx, self.session_id)
+            work_due.let_go(tx, _KIND, self.session_id, self.until, due_at)
+
         with suppress(RetryError):
-            self.services.database.run(
-                self.principal, lambda tx: work_due.let_go(tx, _KIND, self.session_id, self.until, due_at)
-            )
+            self.services.database.run(self.principal, leave)
 
     def _ids(self) -> dict[str, UUID]:
         return {"tenant_id": self.principal.tenant_id, "session_id": self.session_id}
 
     def _read(self, tx: Transaction) -> _Read | None:
-        """The next stretch; None when nobody has to look any more, which is settled under the lock that those wait for
-        who add to it."""
+        """The next stretch, and that it is tried; None when nobody has to look any more, which is settled under the
+        lock that those wait for who add to it."""
         if not work_due.lock(tx, _KIND, self.session_id, self.until):
             return None
         read = self._stretch(tx)
         if read is None:
             work_due.settle(tx, _KIND, self.session_id)
+        else:
+            store.note_tried(tx, self.session_id, self.services.clock())
         return read
 
     def _stretch(self, tx: Transaction) -> _Read | None:
@@ -178,8 +190,8 @@ class _Work:
         """What a model says of the stretch; nothing is asked where the user said nothing or there is no model."""
         if not read.stretch.own:
             return _NOTHING
-        if read.conversation.problem == "error" and read.conversation.failures >= _GIVEN_UP:
-            return Heard(None, "error")
+        if read.conversation.problem in _OURS and read.conversation.failures >= _GIVEN_UP:
+            return Heard(None, read.conversation.problem)
         models = self.services.models()
         try:
             choices = available(choose(read.conversation.model_routing, "cheap"), models)

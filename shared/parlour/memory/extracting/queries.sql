@@ -27,7 +27,7 @@ SELECT w.due_at,
 -- and of which level its episodes are; nothing where others read it along.
 SELECT s.user_id, s.binding_id, b.display_name AS title, h.display_name AS agent, u.display_name AS person,
        a.model_routing, a.memory_policy, COALESCE(u.clearance, b.clearance) AS classification,
-       COALESCE(e.until_turn, 0) AS until_turn, COALESCE(e.failures, 0) AS failures,
+       GREATEST(e.until_turn, s.open_until) AS until_turn, COALESCE(e.failures, 0) AS failures,
        e.problem
   FROM sessions s
   JOIN users u ON u.id = s.user_id
@@ -63,13 +63,24 @@ SELECT s.tenant_id, s.id, %(until_turn)s, %(now)s FROM sessions s WHERE s.id = %
     ON CONFLICT (tenant_id, session_id) DO UPDATE
    SET until_turn = GREATEST(extractions.until_turn, EXCLUDED.until_turn), at = EXCLUDED.at, failures = 0, problem = NULL;
 
+-- name: note_tried
+-- Somebody is about to try, and may not come back: until they say what came of it, the try gave nothing.
+INSERT INTO extractions (tenant_id, session_id, failures, problem, at)
+SELECT s.tenant_id, s.id, 1, 'died', %(now)s FROM sessions s WHERE s.id = %(session_id)s
+    ON CONFLICT (tenant_id, session_id) DO UPDATE
+   SET failures = extractions.failures + 1, problem = EXCLUDED.problem, at = EXCLUDED.at;
+
 -- name: note_not_extracted
--- A try at it gave nothing; how many in a row that were.
+-- Why the last try gave nothing, and how many in a row did.
 INSERT INTO extractions (tenant_id, session_id, failures, problem, at)
 SELECT s.tenant_id, s.id, 1, %(problem)s, %(now)s FROM sessions s WHERE s.id = %(session_id)s
     ON CONFLICT (tenant_id, session_id) DO UPDATE
-   SET failures = extractions.failures + 1, problem = EXCLUDED.problem, at = EXCLUDED.at
+   SET failures = GREATEST(extractions.failures, 1), problem = EXCLUDED.problem, at = EXCLUDED.at
 RETURNING failures;
+
+-- name: note_untried
+-- The last try was none: there was no money for it.
+UPDATE extractions SET failures = failures - 1, problem = NULL WHERE session_id = %(session_id)s AND failures > 0;
 
 -- name: recent_episodes
 -- What there is of a user with a binding, the newest first.

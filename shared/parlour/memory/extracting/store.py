@@ -112,6 +112,14 @@ def note_extracted(tx: Transaction, session_id: UUID, until_turn: int, now: date
     tx.run(SQL["note_extracted"], session_id=session_id, until_turn=until_turn, now=now)
 
 
+def note_tried(tx: Transaction, session_id: UUID, now: datetime) -> None:
+    tx.run(SQL["note_tried"], session_id=session_id, now=now)
+
+
+def note_untried(tx: Transaction, session_id: UUID) -> None:
+    tx.run(SQL["note_untried"], session_id=session_id)
+
+
 def note_failed(tx: Transaction, session_id: UUID, problem: str, now: datetime) -> int:
     """How many tries in a row gave nothing."""
     failures: int | None = tx.value(SQL["note_not_extracted"], session_id=session_id, problem=problem, now=now)

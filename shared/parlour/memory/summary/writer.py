@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from decimal import Decimal
 from uuid import UUID
 
 from parlour.context import budget, tokens
@@ -19,7 +18,6 @@ from parlour.infra import log, work_due
 from parlour.infra.errors import (
     Misconfigured,
     NotFound,
-    ProviderRejected,
     QueueUnavailable,
     RetryError,
     SpendRefused,
@@ -36,6 +34,7 @@ from parlour.memory.summary.answer import LONGEST_ANSWER, Asked, Unusable, Writt
 from parlour.memory.summary.store import BaseRow, Line, NewSummary, SessionRow, TurnRow
 from parlour.memory.summary.stretch import MOST_TURNS, Turn
 from parlour.memory.summary.telling import is_told, read, telling
+from parlour.memory.summary.tries import GIVEN_UP, REFUSED, Outcome, is_let_be, is_worth_asking, next_try
 from parlour.models.aside import Asking
 from parlour.models.request import Model, ModelRequest
 from parlour.models.route import OFFLINE, Choice, available, choose
@@ -59,27 +58,6 @@ _MOST_LINES = 400
 
 _MOST_LOST = 20
 """Lines that the summary so far has lost and its writer is reminded of."""
-
-_LONGEST_WAIT = timedelta(hours=6)
-_NO_MONEY = timedelta(hours=1)
-_MOST_DOUBLINGS = 7
-
-_REFUSED = "refused"
-"""The problem of a model that will not read this; it will not on another day either."""
-
-_GIVEN_UP = 5
-"""Tries in a row that gave nothing. People are told of it then, and a stretch that was paid for, or rejected, so often
-is gone past."""
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What came of asking: what holds of the answer, or the code of the problem."""
-
-    written: Written | None
-    by: Choice
-    cost_usd: Decimal = Decimal()
-    problem: str = ""
 
 
 def run(services: Services, tenant_id: UUID, session_id: UUID, seconds_left: SecondsLeft) -> None:
@@ -144,7 +122,7 @@ class _Work:
             try:
                 found = self.services.database.run(self.tenant_id, lambda tx: self._read(tx, models))
             except (Misconfigured, NotFound) as problem:
-                self.fail(problem.code)
+                self.fail(problem.code, more=1)
                 return
             if found is None or not found.taken:
                 self._end()
@@ -176,13 +154,15 @@ class _Work:
         taken = stretch.next_stretch(found, _cap(persona), tokens.count, more=more)
         notes = recall.notes(tx, self.session_id, self.services.clock())
         lost = store.lost_lines(tx, self.session_id, _MOST_LOST)
+        if taken:
+            store.note_tried(tx, self.session_id)
         return _Read(session, notes, lost, reader.clearance, base, taken, choices)
 
     def _take_in(self, found: _Read, models: Mapping[str, Model]) -> bool:
         """One stretch; whether there may be another."""
         asked = answer.ask(found.base.text, found.notes, found.taken, found.lost)
         outcome = self._ask(found, asked, models)
-        if outcome.written is None and not _is_let_be(found.session, outcome):
+        if outcome.written is None and not is_let_be(found.session.failures, outcome):
             self.fail(outcome.problem)
             return False
         if outcome.written is None:
@@ -195,6 +175,8 @@ class _Work:
         by = found.choices[0]
         if found.is_offline or not asked.numbers:
             return Outcome(Written("" if found.is_offline else found.base.text), by)
+        if not is_worth_asking(found.session.failures, found.session.problem):
+            return Outcome(None, by, problem=found.session.problem or "")
         messages: tuple[JsonObject, ...] = ({"role": "user", "content": [text_block(asked.words)]},)
         request = ModelRequest(by.model, LONGEST_ANSWER, (), (text_block(asked.system),), messages)
         size = tokens.count(asked.system) + tokens.count(asked.words)
@@ -204,7 +186,7 @@ class _Work:
             code = given.problem.code if given.problem else "provider_unavailable"
             return Outcome(None, by, given.cost_usd, code)
         if given.completed.stop_reason == "refusal":
-            return Outcome(None, given.choice, given.cost_usd, _REFUSED)
+            return Outcome(None, given.choice, given.cost_usd, REFUSED)
         try:
             return Outcome(answer.check(given.text, asked), given.choice, given.cost_usd)
         except Unusable as problem:
@@ -290,20 +272,23 @@ class _Work:
 
         self.services.database.run(self.tenant_id, end)
 
-    def fail(self, problem: str) -> None:
-        """It came to nothing: the next try waits, longer each time; where there was no money it is no try."""
+    def fail(self, problem: str, *, more: int = 0) -> None:
+        """It came to nothing: the next try waits, longer each time; where there was no money it was none. `more`: 1 for
+        one that had not even begun."""
         now = self.services.clock()
 
         def fail(tx: Transaction) -> int:
             if not work_due.lock(tx, _KIND, self.session_id, self.until):
                 return 0
-            tries = 0 if problem == SpendRefused.code else store.note_failure(tx, self.session_id, problem)
+            if problem == SpendRefused.code:
+                store.note_untried(tx, self.session_id)
+            tries = 0 if problem == SpendRefused.code else store.note_failure(tx, self.session_id, problem, more=more)
             work_due.let_go(tx, _KIND, self.session_id, self.until, now + next_try(tries))
             return tries
 
         failures = self.services.database.run(self.tenant_id, fail)
         log.warning("summary_not_written", code=problem, failures=failures, **self._ids())
-        if failures >= _GIVEN_UP:
+        if failures >= GIVEN_UP:
             log.count("MemoryGivenUp")
 
     def _again(self) -> None:
@@ -317,19 +302,6 @@ class _Work:
 
     def _ids(self) -> dict[str, UUID]:
         return {"tenant_id": self.tenant_id, "session_id": self.session_id}
-
-
-def _is_let_be(session: SessionRow, outcome: Outcome) -> bool:
-    """Whether the stretch is gone past without a word: nobody will read it, or it was tried often enough."""
-    is_hopeless = outcome.problem == ProviderRejected.code or outcome.cost_usd > 0
-    return outcome.problem == _REFUSED or (is_hopeless and session.failures >= _GIVEN_UP)
-
-
-def next_try(failures: int) -> timedelta:
-    """How long to wait after so many tries that gave nothing; after none, for there was no money: an hour."""
-    if not failures:
-        return _NO_MONEY
-    return min(work_due.GRACE * (1 << min(failures, _MOST_DOUBLINGS)), _LONGEST_WAIT)
 
 
 def _turn(row: TurnRow) -> Turn:
