@@ -23,6 +23,8 @@ def sessions_kept(desk: Desk) -> None:
         assert listed.own(visitor, tx, of)
         change.change(visitor, tx, session, Change("The crane", pinned=True, archived=True), desk.clock())
         assert listed.own(visitor, tx, of, archived=True)
+        for visibility in ("shared", "private"):
+            change.change(visitor, tx, session, Change(visibility=visibility), desk.clock())
     desk.write_web(visitor, session, "And the hoist?")
     with desk.database.transaction(desk.admin) as tx:
         assert listed.readable(desk.admin, tx, user_id=visitor.id)

@@ -11,6 +11,7 @@ from parlour.api.schemas import Line as OneLine
 from parlour.knowledge.records.entities import Entity
 from parlour.principal import Principal
 from parlour.tenancy.people import Session
+from parlour.tenancy.records import Visibility
 from parlour.tenancy.sessions.listed import Line
 
 Phone = Annotated[PackText, StringConstraints(min_length=1, max_length=40)]
@@ -78,11 +79,16 @@ class SessionLine(SessionShown):
 
 
 class SessionChange(Asked):
-    """What is to be different of one's own session; what is left out stays."""
+    """What is to be different of one's own session; what is left out stays.
+
+    visibility  who else of the tenant may read it: nobody but its viewers (private), editors too (role_gated), every
+                member (shared). Nothing is remembered of what is said while others may read it.
+    """
 
     title: OneLine | None = None
     pinned: bool | None = None
     archived: bool | None = None
+    visibility: Visibility | None = None
 
 
 class PhoneWanted(Asked):

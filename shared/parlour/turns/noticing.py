@@ -25,7 +25,7 @@ def noticing(running: Running, now: datetime) -> Callable[[Transaction], list[La
     lease, turn, tenant_id = running.lease, running.turn, running.feed.principal.tenant_id
 
     def note(tx: Transaction) -> list[Later]:
-        found = scope_of(tx, lease.id) if candidates else None
+        found = scope_of(tx, lease.id, turn.number) if candidates else None
         if found is not None and policy(found.memory_policy).facts:
             keep.keep(tx, Scope(found.user_id, found.binding_id), lease.id, turn.id, candidates, (), ids, now)
         noted = extracting.note_turn(tx, lease.id, turn.number, waking.due_by(now))

@@ -130,6 +130,24 @@ def test_a_record_is_talked_about_where_one_left_off(client: TestClient, someone
     assert someone.open(resume=True)["session_id"] not in {first, second["session_id"], other["session_id"]}
 
 
+def test_who_else_may_read_it_is_for_its_user_to_say(client: TestClient, someone: Someone, acme: str) -> None:
+    (one,) = someone.list()
+    editor, admin = key(client, acme, "editor"), key(client, acme, "admin")
+
+    def reads(headers: dict[str, str]) -> bool:
+        return client.get(f"/v1/sessions/{one['id']}/messages", headers=headers).status_code == 200
+
+    assert not reads(editor)
+    assert someone.change(one["id"], visibility="role_gated").json()["visibility"] == "role_gated"
+    assert reads(editor)
+    for headers in (editor, admin, operator(acme)):
+        changed = client.patch(f"/v1/sessions/{one['id']}", json={"visibility": "shared"}, headers=headers)
+        assert changed.status_code == 404
+    assert someone.change(one["id"], visibility="everybody").status_code == 422
+    assert someone.change(one["id"], visibility="private").json()["visibility"] == "private"
+    assert not reads(editor)
+
+
 def test_nobody_lists_or_changes_what_is_somebody_elses(client: TestClient, someone: Someone, acme: str) -> None:
     (one,) = someone.list()
     stranger = Someone(client, client.post("/v1/sessions", json=DESK).json()["visitor_token"])

@@ -12,6 +12,9 @@ from parlour.memory.order import Order
 from parlour.memory.services import Services
 from parlour.models.request import Model
 from parlour.models.route import OFFLINE
+from parlour.tenancy.records import Visibility
+from parlour.tenancy.sessions import change
+from parlour.tenancy.sessions.change import Change
 from tests.desk import Desk, ScriptedModel, says
 from tests.integration.memory.silent import services
 from tests.integration.talking import Talk
@@ -81,9 +84,10 @@ class Conversation(Talk):
         """What the reader was given last."""
         return str(self.reader.requests[-1].messages[0])
 
-    def share(self) -> None:
-        """Let others read it."""
-        self.desk.rows(f"UPDATE sessions SET visibility = 'shared' WHERE id = '{self.session}' RETURNING 1")
+    def share(self, visibility: Visibility = "shared") -> None:
+        """Let others read it, or none any more."""
+        with self.desk.database.transaction(self.visitor) as tx:
+            change.change(self.visitor, tx, self.session, Change(visibility=visibility), self.desk.clock())
 
 
 NO_MODEL: Mapping[str, Any] = {OFFLINE: ScriptedModel()}

@@ -10,6 +10,7 @@ import { remembrance } from "./remembering.js";
 import { ago } from "./said.js";
 
 const MOST = 100;
+const READERS = { private: "Private", role_gated: "Open to editors", shared: "Open to everybody here" };
 
 export class Threads {
   /** `chat` shows what is chosen here, and says whom it talks to. */
@@ -145,7 +146,7 @@ class Thread {
       h("span", { class: "thread-last" }, one.last));
     this.element.replaceChildren(open, h("div", { class: "thread-acts" },
       this.act(one.pinned ? "Unpin" : "Pin", "pin", () => this.change({ pinned: !one.pinned })),
-      this.act("Rename", "pen", () => this.rename()),
+      this.act("Rename or open to others", "pen", () => this.edit()),
       this.act(one.archived ? "Bring back" : "Put away", "archive", () => this.change({ archived: !one.archived }))));
   }
 
@@ -167,13 +168,21 @@ class Thread {
     }
   }
 
-  rename() {
-    const words = h("input", { value: this.one.title, maxlength: 200, required: true, "aria-label": "What this conversation is called", autocomplete: "off" });
-    const form = h("form", { class: "thread-form", on: {
-      submit: (event) => { event.preventDefault(); if (words.value.trim()) this.change({ title: words.value.trim() }); },
+  /** What it is called, and who else reads it; what that means for memory is said beside it. */
+  edit() {
+    const { title, visibility } = this.one;
+    const words = h("input", { value: title, maxlength: 200, "aria-label": "What this conversation is called", autocomplete: "off" });
+    const readers = h("select", { "aria-label": "Who may read this conversation" },
+      ...Object.entries(READERS).map(([name, told]) => h("option", { value: name, selected: name === visibility }, told)));
+    const save = () => {
+      const named = words.value.trim();
+      this.change({ ...(named && named !== title ? { title: named } : {}), ...(readers.value === visibility ? {} : { visibility: readers.value }) });
+    };
+    this.element.replaceChildren(h("form", { class: "thread-form", on: {
+      submit: (event) => { event.preventDefault(); save(); },
       keydown: ({ key }) => { if (key === "Escape") this.draw(); },
-    } }, words, h("button", { class: "solid", type: "submit" }, "Save"), h("button", { class: "quiet", type: "button", on: { click: () => this.draw() } }, "Cancel"));
-    this.element.replaceChildren(form);
+    } }, words, readers, h("p", { class: "detail" }, "Nothing that you say while others may read it is remembered of you."),
+    h("button", { class: "solid", type: "submit" }, "Save"), h("button", { class: "quiet", type: "button", on: { click: () => this.draw() } }, "Cancel")));
     words.focus();
     words.select();
   }

@@ -44,11 +44,12 @@ def list_sessions(
 
 @router.patch("/{session_id}")
 def change_session(session_id: UUID, wanted: SessionChange, caller: AnyCaller) -> SessionShown:
-    """Give one's own conversation a title, pin it, put it away, or take that back."""
+    """Give one's own conversation a title, pin it, put it away, let others read it, or take that back."""
     who = caller.principal
     with caller.transaction() as tx:
         caller.check_session(tx, session_id)
-        change.change(who, tx, session_id, change.Change(wanted.title, wanted.pinned, wanted.archived), caller.now)
+        wished = change.Change(wanted.title, wanted.pinned, wanted.archived, wanted.visibility)
+        change.change(who, tx, session_id, wished, caller.now)
         found = people.session_of(who, tx, session_id)
         about = read_many(who, tx, [found.entity_id]) if found.entity_id else []
     return SessionShown.of(who, found, about[0] if about else None)

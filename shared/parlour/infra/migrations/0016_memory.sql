@@ -16,13 +16,15 @@ ALTER TABLE context_rows ADD CONSTRAINT context_rows_kind_check
 CREATE UNIQUE INDEX context_rows_anchor ON context_rows (tenant_id, session_id, ordinal) WHERE kind = 'summary_anchor';
 
 -- archived_at: the user put it away; pinned_at: they want it first. titled_by: who gave it its title; '' is nobody.
--- consolidated_turn: the last turn that a consolidation has read.
+-- consolidated_turn: the last turn that a consolidation has read. open_until: the last turn that was said while others
+-- could read along, of one that was made private since.
 ALTER TABLE sessions
     ADD COLUMN archived_at       timestamptz,
     ADD COLUMN pinned_at         timestamptz,
     ADD COLUMN titled_by         text NOT NULL DEFAULT '' CHECK (titled_by IN ('', 'code', 'model', 'user', 'member')),
     ADD COLUMN consolidated_at   timestamptz,
-    ADD COLUMN consolidated_turn int NOT NULL DEFAULT 0;
+    ADD COLUMN consolidated_turn int NOT NULL DEFAULT 0,
+    ADD COLUMN open_until        int NOT NULL DEFAULT 0;
 
 -- merged_into: who this visitor of the web turned out to be; what was theirs is that user's, and so are their tokens.
 ALTER TABLE users

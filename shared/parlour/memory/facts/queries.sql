@@ -1,12 +1,13 @@
 -- Facts as they are written: one live row a key, and what became of everything that was proposed.
 
 -- name: scope_of_session
--- Whose memory a session writes to, and what its agent's policy says; nothing where others read along.
+-- Whose memory a turn of a session writes to, and what its agent's policy says; nothing where others read along, or
+-- could when it was said.
 SELECT s.user_id, s.binding_id, a.memory_policy
   FROM sessions s
   JOIN bindings b ON b.id = s.binding_id
   JOIN agents a ON a.id = b.agent_id
- WHERE s.id = %(session_id)s AND s.visibility = 'private';
+ WHERE s.id = %(session_id)s AND s.visibility = 'private' AND s.open_until < %(turn)s;
 
 -- name: lock_facts
 -- Be the only one who changes what is known of a user with a binding, until the transaction ends.

@@ -66,8 +66,9 @@ class NewDecision:
     fact_id: UUID | None = None
 
 
-def scope_of(tx: Transaction, session_id: UUID) -> ScopeRow | None:
-    return tx.first(SQL["scope_of_session"], ScopeRow, session_id=session_id)
+def scope_of(tx: Transaction, session_id: UUID, turn: int) -> ScopeRow | None:
+    """None where others read the session along, or could when the turn of this number began."""
+    return tx.first(SQL["scope_of_session"], ScopeRow, session_id=session_id, turn=turn)
 
 
 def lock(tx: Transaction, scope: Scope) -> bool:

@@ -51,16 +51,23 @@ SELECT s.id
  LIMIT 1;
 
 -- name: change_session
--- What a user makes of their own session: its title, whether it comes first, whether it is put away; null leaves a part
--- as it is. What an agent held in mind there goes when it is put away.
+-- What a user makes of their own session: its title, whether it comes first, whether it is put away, who else may read
+-- it; null leaves a part as it is. What an agent held in mind there goes when it is put away. Where others could read
+-- along so far, what is said by then stays out of memory, also what waits to be answered.
 WITH changed AS (
-    UPDATE sessions
+    UPDATE sessions s
        SET title = COALESCE(%(title)s::text, title),
            titled_by = CASE WHEN %(title)s::text IS NULL THEN titled_by ELSE 'user' END,
            pinned_at = CASE %(pinned)s::boolean WHEN true THEN COALESCE(pinned_at, %(now)s) WHEN false THEN NULL
                        ELSE pinned_at END,
            archived_at = CASE %(archived)s::boolean WHEN true THEN COALESCE(archived_at, %(now)s) WHEN false THEN NULL
-                         ELSE archived_at END
+                         ELSE archived_at END,
+           visibility = COALESCE(%(visibility)s::text, visibility),
+           open_until = CASE
+               WHEN visibility <> 'private' AND %(visibility)s::text = 'private'
+               THEN COALESCE((SELECT max(t.number) FROM turns t WHERE t.session_id = s.id), 0)
+                    + EXISTS (SELECT FROM messages m WHERE m.session_id = s.id AND m.state = 'unanswered')::int
+               ELSE open_until END
      WHERE id = %(session_id)s AND user_id = %(user_id)s
     RETURNING id
 ), cleared AS (

@@ -70,8 +70,8 @@ def latest(tx: Transaction, user_id: UUID, binding_id: UUID, entity_id: UUID | N
 
 def change(
     tx: Transaction, session_id: UUID, user_id: UUID, *,
-    title: str | None, pinned: bool | None, archived: bool | None, now: datetime,
+    title: str | None, pinned: bool | None, archived: bool | None, visibility: Visibility | None, now: datetime,
 ) -> bool:  # fmt: skip
     """Whether there is such a session of theirs."""
-    values = {"title": title, "pinned": pinned, "archived": archived, "now": now}
+    values = {"title": title, "pinned": pinned, "archived": archived, "visibility": visibility, "now": now}
     return tx.value(SQL["change_session"], session_id=session_id, user_id=user_id, **values) is not None
