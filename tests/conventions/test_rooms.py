@@ -66,6 +66,7 @@ PURE = {
         "extracting/episodes",
         "extracting/prompt",
         "extracting/reading",
+        "facts/anchored",
         "facts/dictated",
         "facts/evidence",
         "facts/fact",

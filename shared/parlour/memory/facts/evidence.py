@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from parlour.memory.facts import keys, other_tongues
+from parlour.memory.facts import anchored, keys, other_tongues
 from parlour.memory.facts.own_text import own_text
 from parlour.memory.facts.wording import holds, is_negative, plain, says, sentences, telling, words
 
@@ -47,13 +47,6 @@ _ENDED = re.compile(
     r"|cancel(?:led)?|delete|erase|remove|ignore|never mind|sold|gave up|given up|without|over|ended|closed|not)\b"
     r"|nahi|\u0928\u0939\u0940\u0902|\u0bae\u0bb1\u0ba8\u0bcd\u0ba4\u0bc1|\u0b87\u0bb2\u0bcd\u0bb2\u0bc8"
 )
-_ONCE = re.compile(
-    r"\bused to\b|\bformerly\b|\bpreviously\b|\b(?:i|we) (?:lived|stayed|worked)\b"
-    r"|\b\w+t[aie] (?:tha|thi)\b|त[ाेी] (?:था|थी|थे)"
-)
-_HISTORY = frozenset({"home_town", "birthday"})
-"""What was so once, and is."""
-
 _FOR_NOW = re.compile(
     r"\b(?:until|till|this (?:week|weekend|month)|today|tonight|tomorrow|visiting|travell?ing|passing through"
     r"|for (?:an?|the|two|three|\d+) (?:few )?(?:hours?|days?|weeks?|nights?|weekend)"
@@ -63,10 +56,6 @@ _FOR_GOOD = re.compile(r"\b(?:live|living|moved|shifted|relocated|settled|reside
 _WHEREABOUTS = frozenset({"city", "home_town", "address"})
 """Where somebody is for some days is not where they live."""
 
-_NAMES_THEMSELVES = re.compile(
-    r"\b(?:name|named|i am|i'm|im|this is|this side|call(?:ed)?|address me|here|myself|regards|sincerely|thanks|yours"
-    r"|naam|peyar|llamo|heisse|chiamo|appelle|signed)\b"
-)
 _LITTLE = frozenset({"in", "at", "by", "to", "be", "on", "for", "own", "is", "with", "time", "works", "current"})
 """Words in the names of keys that name nothing by themselves."""
 
@@ -142,9 +131,9 @@ def is_stated(sentence: str) -> bool:
 def _is_of_user(stated: str, key: str, value: str) -> bool:
     clause = _clause(stated, value)
     of_others = key.partition(".")[0] not in ("family", "contact") and _is_of_others(plain(clause), value)
-    is_lasting = _is_lasting(plain(stated), key) and _is_own_name(stated, key, value)
-    is_over = key in keys.KEYS and key not in _HISTORY and _ONCE.search(plain(clause)) is not None
-    return is_lasting and not is_over and not of_others and is_negative(clause) == is_negative(value)
+    is_own = anchored.is_named(stated, value) if key in ("name", "called") else True
+    is_lasting = _is_lasting(plain(stated), key) and is_own and anchored.is_speakers(stated, clause, key, value)
+    return is_lasting and not of_others and is_negative(clause) == is_negative(value)
 
 
 def _is_of_others(clause: str, value: str) -> bool:
@@ -160,14 +149,6 @@ def _is_of_others(clause: str, value: str) -> bool:
 
 def _is_lasting(stated: str, key: str) -> bool:
     return key not in _WHEREABOUTS or not _FOR_NOW.search(stated) or bool(_FOR_GOOD.search(stated))
-
-
-def _is_own_name(stated: str, key: str, value: str) -> bool:
-    """Whether a name is given as the speaker's, or is all that they say; of other scripts than the Latin one nobody
-    here can tell."""
-    if key not in ("name", "called") or not stated.isascii():
-        return True
-    return bool(_NAMES_THEMSELVES.search(plain(stated))) or set(telling(stated)) == set(telling(value))
 
 
 def _clause(sentence: str, value: str) -> str:

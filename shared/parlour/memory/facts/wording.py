@@ -29,6 +29,10 @@ _NOT = vocabulary(
 )
 """Words that turn a value round."""
 
+_LONG = 7
+"""Digits from which on a figure is a number to be dialled or a date."""
+
+_GROUPS = re.compile(r"(?<=\d)\.(?=\d{3}(?:\.\d{3})+$)|(?<=\d\.\d{3})\.(?=\d{3}$)")
 _LEAST = 3
 """Letters that two forms of one word share at least."""
 
@@ -91,4 +95,8 @@ def _akin(word: str, other: str) -> bool:
 
 
 def _digits(word: str) -> str:
-    return "".join(letter for letter in word if letter.isalnum())
+    """A figure without what stands around it. The marks in a telephone number or a date count for nothing; those in a
+    shorter figure say how much it is."""
+    if sum(map(str.isdigit, word)) >= _LONG:
+        return "".join(letter for letter in word if letter.isalnum())
+    return _GROUPS.sub("", word.strip("+-./\u20b9$\u20ac\u00a3#'"))

@@ -81,3 +81,87 @@ def test_the_users_own_text_is_what_they_neither_quote_nor_forward(body: str, ow
 def test_of_a_paste_only_what_stands_around_it_is_the_users() -> None:
     pasted = "\n\n".join(["Please read this.", "I live in Goa. " * 120, "Thanks, Ravi"])
     assert own_text(pasted) == "Please read this.\nThanks, Ravi"
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("city", "Pune", "I used to live in Pune."),
+        ("city", "Pune", "I left Pune years ago."),
+        ("city", "Pune", "We moved from Pune to Goa."),
+        ("company", "Acme", "I quit Acme last year."),
+        ("company", "Acme", "I was fired from Acme"),
+        ("diet", "vegan", "I stopped being vegan"),
+        ("company", "Acme", "I hope to join Acme"),
+        ("job", "doctor", "I want to become a doctor"),
+        ("job", "doctor", "I am not yet a doctor"),
+        ("plan", "Gold", "I am thinking of Gold"),
+        ("plan", "Gold", "The customer has Gold"),
+        ("plan", "Gold", "I want the Gold plan"),
+        ("city", "Goa", "Book me a hotel in Goa"),
+        ("city", "Goa", "I love Goa"),
+        ("city", "Goa", "We plan to move to Goa"),
+        ("phone", "9876543210", "Call the mason on 9876543210"),
+        ("phone", "9876543210", "The mason has a new number, call 9876543210."),
+        ("email", "x@y.com", "Forward it to x@y.com"),
+        ("name", "Priya", "Tell Priya that I am late, thanks"),
+        ("name", "Priya", "Send it to Priya, regards"),
+        ("name", "Priya", "Call Priya, please"),
+        ("name", "Priya", "I am waiting for Priya"),
+        ("name", "Priya", "Thanks, Priya"),
+    ],
+)
+def test_words_in_a_sentence_are_not_yet_said_of_the_speaker(key: str, value: str, message: str) -> None:
+    assert evidence(key, value, [message]).problem == "not_stated"
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("city", "Goa", "We moved from Pune to Goa."),
+        ("city", "Goa", "I left Pune and moved to Goa."),
+        ("city", "Goa", "Goa"),
+        ("city", "Goa", "It's Goa, thanks."),
+        ("company", "Beta", "I left Acme and joined Beta."),
+        ("plan", "Solo", "Switched to the Solo plan btw."),
+        ("plan", "Solo", "Solo please"),
+        ("phone", "9876543210", "You can call me on 9876543210"),
+        ("phone", "9876543210", "9876543210"),
+        ("email", "x@y.com", "Please use my work email instead: x@y.com"),
+        ("name", "Ravi", "Ravi here, from Acme"),
+        ("name", "Ravi Kumar", "Hi, I'm Ravi Kumar and I need a crane"),
+        ("called", "Raj", "Please call me Raj"),
+        ("preference.smoking", "quit smoking", "I quit smoking"),
+        ("about.software", "Tally", "The accounts are done in Tally"),
+    ],
+)
+def test_what_the_speaker_says_of_themselves_holds_however_short(key: str, value: str, message: str) -> None:
+    assert evidence(key, value, [message]).problem is None
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("15 lakhs", "my budget is 1.5 lakhs"),
+        ("150 rupees", "my budget is 1.50 rupees"),
+        ("23", "my budget is 2-3 thousand"),
+        ("45", "my budget is 4.5"),
+        ("500", "my budget is 5000"),
+    ],
+)
+def test_a_figure_is_another_one_without_its_point(value: str, message: str) -> None:
+    assert evidence("budget", value, [message]).problem == "not_users_own"
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("phone", "98400-12345", "my number is 9840012345"),
+        ("birthday", "12.03.1990", "I was born on 12/03/1990"),
+        ("budget", "150000", "my budget is 1,50,000"),
+        ("budget", "1500000", "mein budget ist 1.500.000"),
+        ("budget", "2500", "my budget is ₹2,500"),
+    ],
+)
+def test_a_figure_is_the_same_however_it_is_grouped(key: str, value: str, message: str) -> None:
+    assert evidence(key, value, [message]).problem is None
