@@ -1,8 +1,9 @@
 """Having something forgotten: whatever was made of it is taken away, and a report says what became of each row.
 
-First what it hangs on is read, the records of prompts are looked through, and whoever is at work on any of it is
-interrupted; then the files go, what others were told, and last the rows themselves. Every part may be done twice: what
-broke off in the middle is finished by asking again. What others drew from more than that is written anew from the rest.
+First what it hangs on is read, and the records of prompts are looked through. Then the files go; in one transaction
+what others were told and what led to that, and whoever is at work on any of it is interrupted; dead letters; and last
+whole conversations and their user. Every part may be done twice: what broke off in the middle is finished by asking
+again. What others drew from more than that is written anew from the rest.
 """
 
 from collections.abc import Callable, Mapping
@@ -89,7 +90,7 @@ def forget(principal: Principal, services: Services, wish: Wish, seconds_left: S
     work.look(seconds_left)
     if not wish.dry_run:
         work.erase(seconds_left)
-        services.database.run(principal, lambda tx: _note(principal, tx, told, act_id))
+        services.database.run(principal, lambda tx: work.end(tx, act_id))
         log.info("forgotten", principal=principal.name, kind=wish.target.kind, id=wish.target.id)
     return told.to_json()
 
@@ -119,13 +120,6 @@ def _before(principal: Principal, services: Services, wish: Wish) -> JsonObject:
     raise NotFound(f"there is no such {wish.target.kind}, and none was forgotten")
 
 
-def _note(principal: Principal, tx: Transaction, told: Report, act_id: UUID) -> None:
-    row = ReportRow(told.id, told.target.kind, told.target.id, told.asked_by, told.to_json(), told.at)
-    store.keep_report(tx, row)
-    action, target = f"{told.target.kind}.forgotten", f"{told.target.kind}:{told.target.id}"
-    audit.record(principal, tx, action, target, report.counted(told.rows), told.at, lambda _: act_id)
-
-
 @dataclass(slots=True)
 class _Work:
     """One forgetting under way."""
@@ -143,13 +137,7 @@ class _Work:
         reach, told = self.reach, self.told
         bodies = self._run(lambda tx: store.words(tx, "bodies", ids=reach.ids("messages", "emptied")))
         self.texts = Search(self.services.database, self.principal, reach, seconds_left).run(bodies)
-        for table, rows in reach.rows.items():
-            for fate in dict.fromkeys(rows.values()):
-                told.note(fate, table, [one for one, its in rows.items() if its == fate])
-        for month, hashes in self.texts.dropped.items():
-            told.note("removed", "ledger_blobs", [f"{len(hashes)} texts of {month:%Y-%m}"] if hashes else [])
-        for month, hashes in self.texts.emptied.items():
-            told.note("emptied", "ledger_blobs", [f"{len(hashes)} texts of {month:%Y-%m}"] if hashes else [])
+        self._tell_rows(self.texts)
         told.objects += [*reach.objects, *(one.object_key for one in reach.archives)]
         told.beyond += report.beyond(reach.models, reach.channels)
         if not self.texts.is_whole:
@@ -159,29 +147,62 @@ class _Work:
         if reach.target.kind == "fact":
             told.beyond.append(Beyond("messages", "what it was drawn from still says it: forget the message, too"))
 
+    def _tell_rows(self, texts: Texts) -> None:
+        """What becomes of each row."""
+        for table, rows in self.reach.rows.items():
+            for fate in dict.fromkeys(rows.values()):
+                self.told.note(fate, table, [one for one, its in rows.items() if its == fate])
+        for row in self.reach.kept:
+            self.told.note("kept", row.place, [row.id], "your records are kept")
+        for month, hashes in texts.dropped.items():
+            self.told.note("removed", "ledger_blobs", [f"{len(hashes)} texts of {month:%Y-%m}"] if hashes else [])
+        for month, hashes in texts.emptied.items():
+            self.told.note("emptied", "ledger_blobs", [f"{len(hashes)} texts of {month:%Y-%m}"] if hashes else [])
+
     def erase(self, seconds_left: SecondsLeft) -> None:
         """Take everything away. Unfinished when there is no time left for it."""
         reach = self.reach
-        sessions = [*reach.sessions, *reach.touched]
         if reach.sessions:
             work = [UUID(one.rpartition("/")[2]) for one in reach.keys("work_due")]
             self._run(lambda tx: store.run(tx, "close_sessions", ids=reach.sessions, work=work))
-        self._run(lambda tx: store.run(tx, "interrupt", ids=[*sessions, *reach.pulses], now=self.now))
         self._objects()
-        records.take_back(
-            self.principal, self.services.database, reach, self.told, self.now, self.services.new_id
-        )  # fmt: skip
-        self._run(self._told_to_others)
-        self._run(self._texts)
-        if reach.touched:
-            self._run(self._conversation)
+        self._run(self._made_of_it)
+        if reach.target.kind == "file":
+            self._file()
+        self._letters()
         for session_id in reach.sessions:
             if seconds_left() < _SECONDS_KEPT:
                 raise Unfinished
             self._run(_dropping(session_id))
-        if reach.target.kind == "user":
-            self._run(lambda tx: store.run(tx, "drop_users", ids=reach.ids("users")))
-        self._letters()
+
+    def end(self, tx: Transaction, act_id: UUID) -> None:
+        """The last of it, and the report."""
+        told = self.told
+        if self.reach.target.kind == "user":
+            store.run(tx, "drop_users", ids=self.reach.ids("users"))
+        told.is_finished = True
+        self._keep_report(tx)
+        action, target = f"{told.target.kind}.forgotten", f"{told.target.kind}:{told.target.id}"
+        audit.record(self.principal, tx, action, target, report.counted(told.rows), told.at, lambda _: act_id)
+
+    def _keep_report(self, tx: Transaction) -> None:
+        told = self.told
+        store.keep_report(
+            tx, ReportRow(told.id, told.target.kind, told.target.id, told.asked_by, told.to_json(), told.at)
+        )  # fmt: skip
+
+    def _made_of_it(self, tx: Transaction) -> None:
+        """What hangs on it only by what its turns did or said goes at once, or it would not be found again."""
+        reach = self.reach
+        store.run(tx, "interrupt", ids=[*reach.sessions, *reach.touched, *reach.pulses], now=self.now)
+        store.run(tx, "fence", ids=reach.touched)
+        store.run(tx, "drop_context", ids=reach.standing_rows)
+        records.take_back(tx, self.principal, reach, self.told, self.now, self.services.new_id)
+        self._told_to_others(tx)
+        self._texts(tx)
+        if reach.touched:
+            self._conversation(tx)
+        self._keep_report(tx)
 
     def _run[R](self, work: Callable[[Transaction], R]) -> R:
         return self.services.database.run(self.principal, work)
@@ -191,11 +212,14 @@ class _Work:
         for start in range(0, len(reach.objects), _MANY_OBJECTS):
             services.media.delete(reach.objects[start : start + _MANY_OBJECTS])
         archives.without(self.principal, services.database, services.media, reach)
-        if reach.target.kind == "file":
-            with suppress(NotFound):  # it was deleted before; what is left of it goes now
-                uploads.delete(
-                    self.principal, services.database, services.files, reach.target.id, self.now, services.new_id
-                )  # fmt: skip
+
+    def _file(self) -> None:
+        """An uploaded file; who drew from it is known by its rows until now."""
+        services = self.services
+        with suppress(NotFound):  # it was deleted before; what is left of it is gone by now
+            uploads.delete(
+                self.principal, services.database, services.files, self.reach.target.id, self.now, services.new_id
+            )  # fmt: skip
 
     def _told_to_others(self, tx: Transaction) -> None:
         """Facts and episodes, Pulses, and what pinned briefings say."""
@@ -237,11 +261,9 @@ class _Work:
         reach = self.reach
         emptied, touched = reach.ids("messages", "emptied"), {str(one) for one in reach.touched}
         summaries = [one for one in reach.keys("summaries") if one.partition("/")[0] in touched]
-        store.run(tx, "fence", ids=reach.touched)
         file_id = reach.target.id if reach.target.kind == "file" else None
         store.run(tx, "empty_turns", turns=reach.silenced, messages=emptied, file_id=file_id)
         store.run(tx, "empty_messages", ids=emptied)
-        store.run(tx, "drop_context", ids=reach.standing_rows)
         titled = reach.touched if reach.target.kind == "message" else []
         store.run(
             tx, "drop_memory", episodes=reach.ids("episodes"), kept=reach.ids("kept_verbatim"),

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from parlour.forgetting import echoes, store, wrote
 from parlour.forgetting.report import Fate, Target
-from parlour.forgetting.store import ArchiveRow, ChangedRow, MessageRow
+from parlour.forgetting.store import ArchiveRow, ChangedRow, MessageRow, Placed
 from parlour.infra.errors import Conflict, NotFound
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
@@ -40,6 +40,7 @@ class Reach:
     falling   searchable rows that go with their sessions, by themselves.
     needles   words that tell of it wherever they stand.
     changed   records that calls of these turns changed; values: what of that still stands in them.
+    kept      what such calls did to records, where it stays.
     pulses    records about which something goes that was written from any of this.
     briefed   sessions of others whose pinned briefing tells of it.
     objects   keys in the bucket of media; archives: in it too, of old messages.
@@ -59,6 +60,7 @@ class Reach:
     needles: list[str] = field(default_factory=list)
     changed: list[ChangedRow] = field(default_factory=list)
     values: list[str] = field(default_factory=list)
+    kept: list[Placed] = field(default_factory=list)
     pulses: list[UUID] = field(default_factory=list)
     briefed: list[UUID] = field(default_factory=list)
     objects: list[str] = field(default_factory=list)
@@ -194,7 +196,7 @@ def _with_turns(tx: Transaction, found: Reach, turn_ids: Sequence[UUID]) -> None
     _add(found, store.placed(tx, "memory_rows", turns=ids, messages=found.ids("messages", "emptied")))
 
 
-def _add(found: Reach, rows: Iterable[store.Placed]) -> None:
+def _add(found: Reach, rows: Iterable[Placed]) -> None:
     for row in rows:
         found.add(row.place, [row.id], "emptied" if row.place in _STAYS_EMPTY else "removed")
 
@@ -203,18 +205,29 @@ def _derived(tx: Transaction, found: Reach, *, keep_records: bool) -> None:
     """What was made beside the conversation: records, what others drew from those, facts of personas and teams."""
     for row in store.placed(tx, "drawn_elsewhere", messages=found.messages):
         found.add(row.place, [row.id])
+    made = store.placed(tx, "made_by_calls", turns=found.turns)
+    changed = store.changed(tx, found.turns)
     if keep_records:
+        found.kept = [
+            *(row for row in made if row.place != "handles"),
+            *(one for row in changed for one in _parts(row)),
+        ]
         return
-    for row in store.placed(tx, "made_by_calls", turns=found.turns):
+    for row in made:
         if row.place == "handles":
             found.handles.append(row.id)
         else:
             found.add(row.place, [row.id], "emptied" if row.place in {"entities", "documents"} else "removed")
-    found.changed = store.changed(tx, found.turns)
+    found.changed = changed
     found.values = [word for one in found.changed for word in wrote.words(_still(one).values())]
     found.add("context_rows", [one.row_id for one in found.changed])
     if found.ids("entities") or found.changed:
         _with_turns(tx, found, _drew(tx, found))
+
+
+def _parts(row: ChangedRow) -> list[Placed]:
+    """What a call changed of a record: the values that still stand, and the row that tells of the change."""
+    return [*(Placed("entities", f"{row.id}/{name}") for name in _still(row)), Placed("context_rows", str(row.row_id))]
 
 
 def _still(row: ChangedRow) -> JsonObject:

@@ -537,10 +537,10 @@ UPDATE archived_messages SET messages = %(messages)s, size_bytes = %(size_bytes)
 DELETE FROM archived_messages WHERE id = ANY(%(ids)s::uuid[]);
 
 -- name: keep_report
--- What became of something that was forgotten; told again, the first report stays.
+-- What becomes of something that is forgotten, and what became of it once that is done.
 INSERT INTO forgettings (tenant_id, id, kind, target_id, asked_by, report, at)
 VALUES (current_tenant(), %(id)s, %(kind)s, %(target_id)s, %(asked_by)s, %(report)s, %(at)s)
-ON CONFLICT (tenant_id, id) DO NOTHING;
+ON CONFLICT (tenant_id, id) DO UPDATE SET report = EXCLUDED.report;
 
 -- name: reports
 -- What was forgotten, latest first: one of them, what became of one target, or all.

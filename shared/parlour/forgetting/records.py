@@ -14,28 +14,24 @@ from parlour.forgetting.report import Report
 from parlour.forgetting.store import ChangedRow
 from parlour.infra.errors import InvalidRequest, NotFound
 from parlour.infra.ids import NewId
-from parlour.infra.postgres import Database, Transaction
+from parlour.infra.postgres import Transaction
 from parlour.knowledge.records import entities
 from parlour.knowledge.records.record import Patch
 from parlour.principal import Principal, system
 
 
 def take_back(
-    principal: Principal, database: Database, reach: Reach, told: Report, now: datetime, new_id: NewId
+    tx: Transaction, principal: Principal, reach: Reach, told: Report, now: datetime, new_id: NewId
 ) -> None:  # fmt: skip
-    """Take back what the calls did; what cannot be is noted in the report."""
+    """Take back what the calls did; what cannot be is noted in the report. Done twice, the second finds nothing."""
     ids = {name: reach.ids(name) for name in ("entities", "documents", "edges")}
     if any(ids.values()):
-        database.run(principal, lambda tx: _empty(tx, ids, reach, now))
+        store.run(
+            tx, "empty_records", ids=ids["entities"], documents=ids["documents"], edges=ids["edges"], now=now
+        )  # fmt: skip
     for row in reach.changed:
         if row.id not in ids["entities"]:
-            with database.transaction(principal) as tx:
-                _restore(tx, principal, row, told, now, new_id)
-
-
-def _empty(tx: Transaction, ids: dict[str, list[UUID]], reach: Reach, now: datetime) -> None:
-    store.run(tx, "drop_context", ids=reach.standing_rows)
-    store.run(tx, "empty_records", ids=ids["entities"], documents=ids["documents"], edges=ids["edges"], now=now)
+            _restore(tx, principal, row, told, now, new_id)
 
 
 def _restore(

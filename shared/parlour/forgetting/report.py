@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 from uuid import UUID
 
 from parlour.infra.jsonable import Json, JsonObject
@@ -48,7 +48,8 @@ class Beyond:
 
 @dataclass(slots=True)
 class Report:
-    """One forgetting; `is_dry`: nothing was changed.
+    """One forgetting; `is_dry`: nothing was changed. `is_finished`: nothing is left of what it names; where it broke
+    off, the next one goes on and has a report of its own.
 
     objects  keys of files that went from the buckets.
     letters  dead letters that went, by the queue's name.
@@ -60,24 +61,34 @@ class Report:
     asked_by: str
     at: datetime
     is_dry: bool = False
+    is_finished: bool = False
     rows: list[Fated] = field(default_factory=list)
     objects: list[str] = field(default_factory=list)
     letters: dict[str, int] = field(default_factory=dict)
     anew: list[str] = field(default_factory=list)
     beyond: list[Beyond] = field(default_factory=list)
+    _known: set[tuple[str, str]] = field(default_factory=set, repr=False)
 
     def note(self, fate: Fate, table: str, ids: Iterable[object], why: str = "") -> None:
         """So it was with these rows; one that is named twice is told once."""
-        known = {(one.table, one.id) for one in self.rows}
-        self.rows += [Fated(table, one, fate, why) for one in dict.fromkeys(map(str, ids)) if (table, one) not in known]
+        new = [one for one in dict.fromkeys(map(str, ids)) if (table, one) not in self._known]
+        self.rows += [Fated(table, one, fate, why) for one in new]
+        self._known.update((table, one) for one in new)
 
-    def to_json(self) -> JsonObject:
-        """{"id", "kind", "target_id", "asked_by", "at", "dry_run", "counts": {fate: rows},
+    def untell(self, table: str, ids: Iterable[object]) -> None:
+        """Something else became of these rows."""
+        gone = {(table, str(one)) for one in ids}
+        self.rows = [one for one in self.rows if (one.table, one.id) not in gone]
+        self._known -= gone
+
+    def to_json(self, most: int | None = MOST_LISTED) -> JsonObject:
+        """{"id", "kind", "target_id", "asked_by", "at", "dry_run", "finished", "counts": {fate: rows},
         "rows": [{"table", "fate", "why", "count", "ids"}], "objects": [key], "dead_letters": {queue: number},
         "anew": [kind/id], "out_of_reach": [{"where", "what"}]}"""
         return {
             "id": str(self.id), "kind": self.target.kind, "target_id": str(self.target.id), "asked_by": self.asked_by,
-            "at": self.at.isoformat(), "dry_run": self.is_dry, "counts": counted(self.rows), "rows": grouped(self.rows),
+            "at": self.at.isoformat(), "dry_run": self.is_dry, "finished": self.is_finished,
+            "counts": counted(self.rows), "rows": grouped(self.rows, most),
             "objects": [*sorted(self.objects)], "dead_letters": {**self.letters}, "anew": [*self.anew],
             "out_of_reach": [{"where": one.where, "what": one.what} for one in self.beyond],
         }  # fmt: skip
@@ -88,13 +99,21 @@ def counted(rows: Sequence[Fated]) -> dict[str, Json]:
     return {fate: total for fate in get_args(Fate.__value__) if (total := sum(one.fate == fate for one in rows))}
 
 
-def grouped(rows: Sequence[Fated]) -> list[Json]:
+def again(kept: Mapping[str, Any], told: Report) -> None:
+    """What `to_json` said of all rows is told of again."""
+    for row in kept["rows"]:
+        told.note(row["fate"], row["table"], row["ids"], row["why"])
+    told.objects, told.letters, told.anew = [*kept["objects"]], {**kept["dead_letters"]}, [*kept["anew"]]
+    told.beyond = [Beyond(one["where"], one["what"]) for one in kept["out_of_reach"]]
+
+
+def grouped(rows: Sequence[Fated], most: int | None = MOST_LISTED) -> list[Json]:
     """Rows of one table, fate and reason together, by table."""
     found: dict[tuple[str, Fate, str], list[str]] = {}
     for one in rows:
         found.setdefault((one.table, one.fate, one.why), []).append(one.id)
     return [
-        {"table": table, "fate": fate, "why": why, "count": len(ids), "ids": [*ids[:MOST_LISTED]]}
+        {"table": table, "fate": fate, "why": why, "count": len(ids), "ids": [*ids[:most]]}
         for (table, fate, why), ids in sorted(found.items())
     ]
 
@@ -102,6 +121,10 @@ def grouped(rows: Sequence[Fated]) -> list[Json]:
 _ALWAYS = (
     Beyond("backups", "the database's own backups have it until they expire (7 days, unless the deployment says more)"),
     Beyond("copies", "what was exported, downloaded or copied by hand"),
+    Beyond(
+        "dead letters of memory and pulse",
+        "they name conversations, records and questions by ids that lead nowhere now, and go after 14 days",
+    ),
     Beyond("queues", "a message that was on its way while this ran is handled as a new one; run it again if one was"),
 )
 

@@ -1,5 +1,6 @@
 """`parlour forget`, against the real API."""
 
+import io
 import json
 from uuid import UUID, uuid4
 
@@ -35,8 +36,18 @@ def test_who_is_sure_forgets_and_gets_the_report(parlour: Parlour, user: UUID, f
     assert parlour("forget", "user", str(user), "--yes") == 0
     assert "gone" in capsys.readouterr().out
     assert users(feed) == 0
-    assert parlour("forget", "user", str(user), "--json") == 0
+    assert parlour("forget", "user", str(user), "--json", "--yes") == 0
     assert json.loads(capsys.readouterr().out)["target_id"] == str(user)
+
+
+@pytest.mark.parametrize("how", [(), ("--json",)])
+def test_who_is_not_sure_is_asked_and_nothing_goes(
+    parlour: Parlour, user: UUID, feed: Feed, capsys: Output, monkeypatch: pytest.MonkeyPatch, how: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
+    assert parlour("forget", "user", str(user), *how) == 1
+    assert f"Forget user {user} for good?" in capsys.readouterr().err
+    assert users(feed) == 1
 
 
 def test_what_cannot_be_forgotten_is_refused(parlour: Parlour, user: UUID, capsys: Output) -> None:

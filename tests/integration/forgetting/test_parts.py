@@ -142,11 +142,32 @@ def test_what_its_calls_did_to_records_goes_or_stays_as_the_tenant_wants(aviary:
     risk: JsonObject = {"severity": "high", "state": "open", "owner": "Asha", "response": f"Call {CODE}."}
     made = calls("create_entity", kind="risk", name="Gate", project="project/NRS", properties=risk)
     told = talk.say("Note it, please.", made, says("Done."))
-    aviary.forget("message", told, keep_records=True)
-    assert desk.rows("SELECT name FROM entities WHERE properties->>'owner' = 'Asha'") == [("Gate",)]
+    report = aviary.forget("message", told, keep_records=True)
+    ((record, name),) = desk.rows("SELECT id, name FROM entities WHERE properties->>'owner' = 'Asha'")
+    assert name == "Gate"
+    assert {"table": "entities", "fate": "kept", "why": "your records are kept", "count": 1, "ids": [str(record)]} in (
+        kept := [one for one in _rows(report) if one["fate"] == "kept"]
+    )
+    assert {one["table"] for one in kept} >= {"entities", "context_rows"}
     aviary.forget("message", told)
     assert aviary.seen() == {}
     assert desk.rows("SELECT name, deleted_at IS NULL FROM entities WHERE properties = '{}'") == [("", False)]
+
+
+def test_what_its_calls_changed_of_a_record_and_stays_is_listed(aviary: Aviary, talk: Talk) -> None:
+    change = calls("update_entity", entity="risk/R-03", properties={"response": f"Ask {CODE}"})
+    told = talk.say("Change it, please.", change, says("Done."))
+    ((record,),) = aviary.desk.rows("SELECT id FROM entities WHERE key = 'R-03'")
+    report = aviary.forget("message", told, keep_records=True)
+    kept = {str(one["table"]): one["ids"] for one in _rows(report) if one["fate"] == "kept"}
+    assert kept["entities"] == [f"{record}/response"]
+    assert len(kept["context_rows"]) == 1  # type: ignore[arg-type]
+
+
+def _rows(report: JsonObject) -> list[JsonObject]:
+    rows = report["rows"]
+    assert isinstance(rows, list)
+    return [one for one in rows if isinstance(one, dict)]
 
 
 def test_a_value_that_its_kind_requires_stays_and_is_told(aviary: Aviary, talk: Talk) -> None:

@@ -43,7 +43,7 @@ def list_forgettings(caller: Admin, most: Most = 50) -> JsonObject:
         "forgettings": [
             {
                 "id": str(row.id), "kind": row.kind, "target_id": str(row.target_id), "asked_by": row.asked_by,
-                "at": row.at.isoformat(), "counts": row.report.get("counts"),
+                "at": row.at.isoformat(), "finished": row.report.get("finished"), "counts": row.report.get("counts"),
             }
             for row in found
         ]
