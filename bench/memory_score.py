@@ -106,7 +106,10 @@ def score(month: Month, facts: Sequence[Fact], survived: Sequence[Survival], dec
     retired = list(_wrongly_retired(facts, of))
     extra, remembered = _duplicates(facts, of)
     tried = [one for one in survived if one.compactions] or survived
-    stale = [(fact, at) for fact in facts for at in fact.served if _is_stale(of[fact.id], _begun(month, fact.who, at))]
+    served = [
+        (fact, [at for at in fact.served if _is_stale(of[fact.id], _begun(month, fact.who, at))]) for fact in facts
+    ]
+    stale = [(fact, at) for fact, at in served if at]
     scored.figures = {
         "extraction": {
             "precision": _share(len(counted) - len(wrong), len(counted)),
@@ -114,7 +117,7 @@ def score(month: Month, facts: Sequence[Fact], survived: Sequence[Survival], dec
         },
         "wrong_retirements": len(retired),
         "duplicates_per_fact": _share(len(extra), remembered, none=0.0),
-        "stale_served": len(stale),
+        "stale_served": sum(len(at) for _, at in stale),
         "identifiers_survived": _share(sum(one.in_prompt or one.recalled for one in tried), len(tried)),
         "identifiers": {
             "planted": len(tried),
@@ -130,7 +133,7 @@ def score(month: Month, facts: Sequence[Fact], survived: Sequence[Survival], dec
     scored.misses += [("not so", f"{_named(fact)} was kept ({fact.origin})") for fact in wrong]
     scored.misses += [("wrongly retired", line) for line in retired]
     scored.misses += [("twice", f"{_named(fact)} stands beside another row") for fact in extra]
-    scored.misses += [("stale", _stale(fact, at, of[fact.id])) for fact, at in stale]
+    scored.misses += [("stale", _stale(fact, at, of[fact.id], month, decided)) for fact, at in stale]
     scored.misses += [
         ("lost", f"{one.who}: {one.kind} {one.value!r}, asked: {one.ask}")
         for one in tried
@@ -224,19 +227,35 @@ def _is_stale(one: Planted | None, at: datetime) -> bool:
     return one is not None and one.until is not None and one.until < at
 
 
-def _stale(fact: Fact, at: datetime, one: Planted | None) -> str:
-    after = (at - one.until).total_seconds() / 60 if one and one.until else 0.0
-    return f"{_named(fact)}, {one.ended if one else ''} {after:.0f} minutes before it was told"
+def _stale(
+    fact: Fact, served: Sequence[datetime], one: Planted | None, month: Month, decided: Sequence[Decided]
+) -> str:  # fmt: skip
+    """How often a fact was told that was over, after which words, and what ended it at last."""
+    until = one.until if one else None
+    turn = next((turn for turn in month.turns if turn.who == fact.who and turn.at == until), None)
+    if one is None or turn is None or until is None:
+        return _named(fact)
+    ended = f"then it was {fact.ended}" if fact.valid_until else "it is live still"
+    return (
+        f"{_named(fact)} was told {len(served)} times after {turn.user[:90]!r}: {_read(turn, decided)};"
+        f" the last time {(max(served) - until).total_seconds() / 60:.0f} minutes later; {ended}"
+    )
 
 
 def _why(one: Planted, month: Month, decided: Sequence[Decided]) -> str:
     """What became of a value that is in no row."""
     turn = next(turn for turn in month.turns if turn.who == one.who and turn.at == one.since)
+    return f"{one.who}: {one.name} = {one.spellings[0]!r} in {turn.user[:80]!r}: {_read(turn, decided)}"
+
+
+def _read(turn: Turn, decided: Sequence[Decided]) -> str:
+    """What was made of a message's words."""
     codes = [
-        f"{each.key or '?'}: {each.decision}" for each in decided if each.who == one.who and each.text == turn.user
+        f"{each.key or '?'}: {each.decision}" for each in decided if each.who == turn.who and each.text == turn.user
     ]
-    became = f"; decided: {', '.join(dict.fromkeys(codes))}" if codes else "; nothing was proposed"
-    return f"{one.who}: {one.name} = {one.spellings[0]!r} in {turn.user[:80]!r}{became}"
+    if codes:
+        return f"decided {', '.join(dict.fromkeys(codes))}"
+    return "no rule reads it, and no model was there or proposed anything"
 
 
 def _named(fact: Fact) -> str:

@@ -104,9 +104,18 @@ def test_every_miss_is_told_with_what_became_of_it(month: Month) -> None:
     decided = [Decided("ana", "I live in Pune.", "city", "below_floor"), Decided("ben", "I live in Pune.", "x", "new")]
     scored: Scored = score(month, [GOA], [], decided)
     assert scored.misses == [
-        ("not found", "ana: city = 'Pune' in 'I live in Pune.'; decided: city: below_floor"),
-        ("not found", "ana: plan = 'Basic' in 'I have the Basic plan.'; nothing was proposed"),
-    ]
+        ("not found", "ana: city = 'Pune' in 'I live in Pune.': decided city: below_floor"),
+        ("not found", "ana: plan = 'Basic' in 'I have the Basic plan.': no rule reads it, and no model was there or proposed"
+         " anything"),
+    ]  # fmt: skip
+
+
+def test_what_was_told_though_it_was_over_is_one_miss_with_the_words_that_ended_it(month: Month) -> None:
+    told = fact("city", "Pune", 0, 2, ended="contradicted", served=(said(1), said(3), said(4)))
+    (stale,) = [what for kind, what in score(month, [told, GOA], [], []).misses if kind == "stale"]
+    assert stale.startswith("ana: city = 'Pune' was told 2 times after '")
+    assert "no rule reads it" in stale
+    assert stale.endswith("minutes later; then it was contradicted")
 
 
 def test_survival_is_in_the_prompt_or_by_a_question(month: Month) -> None:
