@@ -16,10 +16,11 @@ _LOCK = 7_276_911_352
 """Any constant will do; it keeps two migrators from making indexes at once, these and those over vectors."""
 
 _INDEXES: dict[str, LiteralString] = {
-    # All that recall reads of a conversation's rows (0012), so that ten thousand are read from the index alone.
-    "context_rows_said": """
-        context_rows (tenant_id, session_id) INCLUDE (id, classification, word_bits, vector_space, vector_bits)
-        WHERE session_id IS NOT NULL""",
+    # All that recall reads of a conversation's rows (0012), so that ten thousand are read from the index alone. The
+    # bits of their words are counted when they are written and not for every question.
+    "context_rows_heard": """
+        context_rows (tenant_id, session_id, (bit_count(word_bits)::float8))
+        INCLUDE (id, classification, word_bits, vector_space, vector_bits) WHERE session_id IS NOT NULL""",
     # What a record says itself, and what changed on it lately, however much ever changed on it.
     "context_rows_about": "context_rows (tenant_id, entity_id, kind, created_at DESC) WHERE entity_id IS NOT NULL",
     # What goes along with a turn, a session or a row: without them each deletion has a whole table looked through.
@@ -28,7 +29,7 @@ _INDEXES: dict[str, LiteralString] = {
     "citations_row": "citations (tenant_id, row_id) WHERE row_id IS NOT NULL",
     "sources_row": "sources (tenant_id, row_id)",
 }
-_REPLACED = ("context_rows_session", "context_rows_entity")
+_REPLACED = ("context_rows_session", "context_rows_entity", "context_rows_said")
 """What these did, those do as well."""
 
 _PAUSE = 1.0
