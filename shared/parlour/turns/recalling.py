@@ -1,6 +1,9 @@
 """What a turn is reminded of: older messages that its question is about, once when it begins."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from uuid import UUID
 
 from parlour.context.segment import Item, Lot, Source
 from parlour.infra import log
@@ -9,11 +12,12 @@ from parlour.infra.postgres import Transaction
 from parlour.knowledge.index.embed import Vector, embed_question
 from parlour.knowledge.search.question import expand, unsaid
 from parlour.knowledge.search.recall import Recalled, recalling
-from parlour.knowledge.search.recalled import document
-from parlour.knowledge.search.sources import number_rows
+from parlour.knowledge.search.recalled import document, expected
+from parlour.knowledge.search.sources import numbering
 from parlour.memory.recalling import recall as memories
 from parlour.turns.load import Loaded
 from parlour.turns.pointing import points_back
+from parlour.turns.prompts.prompting import Prompting
 from parlour.turns.running import Running
 
 
@@ -40,16 +44,41 @@ def add_recalled(running: Running, loaded: Loaded) -> None:
             with recalling(
                 loaded.principal, tx, running.lease.id, query=query, vector=vector, since=since, others=others
             ) as found:
-
-                def numbered() -> list[Item]:
-                    rows = found()
-                    numbers = number_rows(tx, running.lease.id, rows, running.lease.token)
-                    messages = items([(numbers[row.row_id], row) for row in rows])
-                    return [*messages, *_episodes(running, loaded, tx, query, vector)]
-
-                return prompting.recalling(numbered)
+                told = _Telling(running, prompting, tx, found, lambda: _episodes(running, loaded, tx, query, vector))
+                return told.hold()
 
         running.services.database.run(loaded.principal, look)()
+
+
+@dataclass(slots=True)
+class _Telling:
+    """What is found, as the turn's prompts tell it: under the numbers that are expected while these are given, and once
+    more where they turn out to be others."""
+
+    running: Running
+    prompting: Prompting
+    tx: Transaction
+    found: Callable[[], list[Recalled]]
+    episodes: Callable[[], list[Item]]
+    rows: list[Recalled] = field(default_factory=list)
+    beside: list[Item] = field(default_factory=list)
+    given: Callable[[], dict[UUID, int]] = dict
+
+    def hold(self) -> Callable[[], None]:
+        """How to have it in the prompts."""
+        with ExitStack() as sent:
+            hold = self.prompting.recalling(lambda: self._expected(sent))
+            numbers = self.given()
+        return hold if numbers == expected(self.rows) else self.prompting.recalling(lambda: self._told(numbers))
+
+    def _expected(self, sent: ExitStack) -> list[Item]:
+        self.rows, self.beside = self.found(), self.episodes()
+        lease = self.running.lease
+        self.given = sent.enter_context(numbering(self.tx, lease.id, self.rows, lease.token))
+        return self._told(expected(self.rows))
+
+    def _told(self, numbers: Mapping[UUID, int]) -> list[Item]:
+        return [*items([(numbers[row.row_id], row) for row in self.rows]), *self.beside]
 
 
 def _episodes(running: Running, loaded: Loaded, tx: Transaction, query: str, vector: Vector | None) -> list[Item]:

@@ -16,6 +16,7 @@ from parlour.knowledge.index.embedder import Services
 from parlour.knowledge.index.spaces import Offer, Spaces
 from parlour.knowledge.records import backfill
 from parlour.principal import Principal
+from parlour.turns import recalling
 from tests.desk import Desk, WordEmbedder, says
 
 TELLING = "The crane's permit number is KX-4471 and it ends in May."
@@ -100,6 +101,18 @@ def test_its_number_stays(desk: Desk, long_talk: tuple[Principal, UUID]) -> None
     say(desk, *long_talk, ASKED)
     say(desk, *long_talk, "And when does the crane's permit number KX-4471 end?")
     assert next(one["document"] for one in recalled(desk) if one["contents"] == TELLING) == 1
+
+
+def test_where_other_numbers_are_given_than_were_expected_those_are_told(
+    desk: Desk, long_talk: tuple[Principal, UUID], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when a search of a worker that lost the session has taken some meanwhile."""
+    monkeypatch.setattr(recalling, "expected", lambda rows: {row.row_id: 90 + place for place, row in enumerate(rows)})
+    say(desk, *long_talk, ASKED)
+    told = [int(str(one["document"])) for one in recalled(desk)]
+    assert told == list(range(1, 1 + len(told)))
+    ((given,),) = desk.rows("SELECT array_agg(number ORDER BY number) FROM sources")
+    assert {*told} <= {*given}  # type: ignore[misc]
 
 
 def test_what_is_told_word_for_word_is_not_recalled(desk: Desk, long_talk: tuple[Principal, UUID]) -> None:

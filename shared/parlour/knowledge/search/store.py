@@ -109,14 +109,21 @@ def recall(
 
 def number_rows(tx: Transaction, session_id: UUID, rows: Sequence[Found]) -> list[Numbered]:
     """Nothing at all without such a session."""
-    return tx.all(
-        SQL["number_rows"],
-        Numbered,
-        session_id=session_id,
-        row_ids=[row.row_id for row in rows],
-        titles=[row.title for row in rows],
-        locators=[row.locator for row in rows],
-    )
+    return tx.all(SQL["number_rows"], Numbered, session_id=session_id, **_sources(rows))
+
+
+def numbering(
+    tx: Transaction, session_id: UUID, rows: Sequence[Found]
+) -> AbstractContextManager[Callable[[], list[Numbered]]]:
+    """The same, sent ahead: what waits for it."""
+    return tx.ahead(SQL["number_rows"], Numbered, session_id=session_id, **_sources(rows))
+
+
+def _sources(rows: Sequence[Found]) -> dict[str, object]:
+    return {
+        "row_ids": [row.row_id for row in rows], "titles": [row.title for row in rows],
+        "locators": [row.locator for row in rows],
+    }  # fmt: skip
 
 
 def known_sources(tx: Transaction, session_id: UUID, clearance: int) -> list[Source]:
