@@ -32,8 +32,16 @@ def a_cut_waits_for_its_summary(played: Played, assembled: Assembled) -> None:
     size = history.size(Meter(played.standing.factors), all_of_it)
     cut = [one.number for one in all_of_it if one.number < now.since]
     covers = materials.summary.covers if materials.summary else -1
-    has_room = size <= played.profile.share(Layer.HISTORY).floor
+    has_room = size <= min(played.profile.share(Layer.HISTORY).floor, _spare(played, assembled))
     assert max(cut) <= covers or not has_room, "layer history was cut before its summary was there"
+
+
+def _spare(played: Played, assembled: Assembled) -> int:
+    """What a budget leaves to history once all others have what they are promised: a tiny one keeps no promise whole."""
+    taken, profile = assembled.tokens_by_layer, played.profile
+    others = [layer for layer in Layer if layer not in {Layer.HISTORY, Layer.SUMMARY}]
+    promised = sum(max(taken.get(one.name.lower(), 0), profile.share(one).floor) for one in others)
+    return profile.total - promised - lead.size(Meter(played.standing.factors), played.standing.lead)
 
 
 def what_is_summarised_is_not_recapped(_: Played, assembled: Assembled) -> None:
