@@ -37,7 +37,7 @@ def a_cut_waits_for_its_summary(played: Played, assembled: Assembled) -> None:
 
 
 def _spare(played: Played, assembled: Assembled) -> int:
-    """What a budget leaves to history once all others have what they are promised: a tiny one keeps no promise whole."""
+    """What a budget leaves to history once the others have what they are promised; a tiny one keeps none whole."""
     taken, profile = assembled.tokens_by_layer, played.profile
     others = [layer for layer in Layer if layer not in {Layer.HISTORY, Layer.SUMMARY}]
     promised = sum(max(taken.get(one.name.lower(), 0), profile.share(one).floor) for one in others)
