@@ -216,8 +216,7 @@ WITH question AS MATERIALIZED (
      CROSS JOIN compared c
       LEFT JOIN worded w USING (id)
 ), best AS (
-    SELECT id, message_id, elsewhere, is_anchor, score,
-           row_number() OVER (PARTITION BY elsewhere, is_anchor ORDER BY score DESC, id) AS place
+    SELECT *, row_number() OVER (PARTITION BY elsewhere, is_anchor ORDER BY score DESC, id) AS place
       FROM (SELECT *, row_number() OVER (PARTITION BY elsewhere, said ORDER BY score DESC, id) AS again
               FROM scored WHERE score > 0) s
      WHERE again = 1
