@@ -11,6 +11,8 @@ from parlour.memory.recalling import recall
 from parlour.memory.state import states
 from parlour.memory.state.states import Applied
 from parlour.principal import Principal
+from parlour.tenancy.sessions import change
+from parlour.tenancy.sessions.change import Change
 from tests.desk import Desk, calls, says, searches
 from tests.integration.memory.planted import visitor_of
 
@@ -158,3 +160,41 @@ def test_notes_are_not_shown_to_a_principal_of_another_tenant(talk: Talk) -> Non
     stranger = Principal(UUID(int=9), "system", clearance=3)
     with talk.desk.database.transaction(stranger) as tx:
         assert recall.notes(tx, talk.session, talk.desk.clock()) == {}
+
+
+def test_what_is_only_open_assumed_or_possible_becomes_no_record_and_the_agent_is_told_so(talk: Talk) -> None:
+    """A record is made by the agent's own call alone; whatever a summariser says of the notes makes none, nor settles an
+    item as one."""
+    talk.ask("Perhaps we should pump the cellar. I am thinking aloud.")
+    before = talk.desk.rows("SELECT count(*) FROM entities")
+    hypotheses: list[Json] = [{"id": "h1", "hypothesis": "The pump is too small"}]
+    assumptions: list[Json] = [{"id": "a1", "hypothesis": "The cellar is wet", "confidence": 0.9}]
+    talk.reconcile(
+        adds("Pump the cellar", promoted="task/pump", status="active"),
+        {"assumptions": assumptions, "tentative_hypotheses": hypotheses},
+    )
+    told = talk.ask("What is open?")
+    assert "becomes a record unless the user plainly wants that" in told
+    for line in ("- open task i1: Pump the cellar", "- assumed a1", "- possible h1"):
+        assert line in told
+    assert talk.desk.rows("SELECT count(*) FROM entities") == before
+
+
+def test_nothing_is_held_in_mind_of_what_was_put_away(talk: Talk) -> None:
+    talk.ask("We should watch the water.")
+    talk.reconcile(adds("Water in the cellar"), {})
+    with talk.desk.database.transaction(talk.visitor) as tx:
+        change.change(talk.visitor, tx, talk.session, Change(archived=True), talk.desk.clock())
+    assert talk.reconcile(adds("Water in the attic"), {}).taken == 0
+    assert talk.notes() == {}
+    assert talk.ask("What is open?") == ""
+
+
+def test_a_session_that_is_put_away_under_a_turn_keeps_none_of_its_notes(talk: Talk) -> None:
+    def meanwhile() -> None:
+        with talk.desk.database.transaction(talk.visitor) as tx:
+            change.change(talk.visitor, tx, talk.session, Change(archived=True), talk.desk.clock())
+
+    talk.desk.model.during = meanwhile
+    talk.ask("Note the water.", creates("Water in the cellar"), says("Done."))
+    assert talk.desk.rows("SELECT state FROM agent_states") == []

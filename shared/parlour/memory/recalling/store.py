@@ -31,10 +31,10 @@ _MEANING = 0.7
 """What nearness in meaning makes of an episode's score; the rest is by words."""
 
 _LEAST = 0.2
-"""The cosine from which on an episode may be to the point without sharing a word of the question. A guess: it was looked
-at with eight questions and all-MiniLM-L6-v2 only, where what was meant (0.13 to 0.53) and the nearest of what was not
-(0.05 to 0.31) overlap, so that no number parts them. One that is meant and lies below is told where it shares a word;
-one that is not and lies above takes a place that nothing better wants, the last to be told and the first to go."""
+"""The cosine from which on an episode may be to the point without sharing a word of the question. A guess: eight
+questions were looked at, with all-MiniLM-L6-v2, and what was meant (0.13 to 0.53) and the nearest of what was not (0.05
+to 0.31) overlap, so that no number parts them. What is meant and lies below is told where it shares a word; what is not
+and lies above takes a place that nothing better wants, and is the first to go."""
 
 _PLAIN, _BY_AGE, _BY_USE = 0.7, 0.15, 0.15
 """What of an episode's score does not depend on its age and on its use."""

@@ -1,7 +1,8 @@
 -- name: hold_state
--- A session's notes, kept from anybody else's changes until the transaction ends; made where there are none yet.
+-- A session's notes, kept from anybody else's changes until the transaction ends; made where there are none yet, and
+-- none where the session was put away.
 INSERT INTO agent_states (tenant_id, session_id, state, version, updated_at)
-VALUES (current_tenant(), %(session_id)s, '{}', 0, %(now)s)
+SELECT s.tenant_id, s.id, '{}', 0, %(now)s FROM sessions s WHERE s.id = %(session_id)s AND s.archived_at IS NULL
 ON CONFLICT (tenant_id, session_id) DO UPDATE SET updated_at = agent_states.updated_at
 RETURNING state, version;
 

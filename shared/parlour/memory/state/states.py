@@ -20,10 +20,11 @@ __all__ = ["Applied", "Refusal", "note_done", "reconcile"]
 
 def note_done(tx: Transaction, session_id: UUID, calls: Sequence[Done], now: datetime) -> None:
     """Note what a turn's calls did to records, in the transaction that ends the turn. Nothing is touched where they
-    did nothing."""
-    if not calls:
+    did nothing, nor where the session was put away meanwhile."""
+    held = store.hold(tx, session_id, now) if calls else None
+    if held is None:
         return
-    state = shape.from_json(store.hold(tx, session_id, now).state)
+    state = shape.from_json(held.state)
     _keep(tx, session_id, state, noted(state, calls, now), now)
 
 
@@ -32,12 +33,15 @@ def reconcile(
 ) -> Applied:
     """Take what a summariser proposes: its `agent_state_item_updates` and `agent_state_updates` as they were given,
     parsed from JSON and not looked at. Nothing that it says can fail: what makes no sense is among the refusals. It may
-    name records that the session's user may see, and no others.
+    name records that the session's user may see, and no others. Nothing is taken for a session that was put away.
 
     version  of the summary that it wrote at the same time: what that was drawn from, the notes were.
     """
     known = store.records_to_name(tx, session_id, deltas.proposed(item_updates, updates))
-    before = shape.from_json(store.hold(tx, session_id, now).state)
+    held = store.hold(tx, session_id, now)
+    if held is None:
+        return Applied(shape.EMPTY, 0, ())
+    before = shape.from_json(held.state)
     applied = deltas.apply(before, item_updates, updates, known=known | before.handles, version=version, now=now)
     _keep(tx, session_id, before, applied.state, now)
     return applied

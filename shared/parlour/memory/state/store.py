@@ -27,8 +27,9 @@ class Name:
     name: str
 
 
-def hold(tx: Transaction, session_id: UUID, now: datetime) -> StateRow:
-    return tx.one(SQL["hold_state"], StateRow, session_id=session_id, now=now)
+def hold(tx: Transaction, session_id: UUID, now: datetime) -> StateRow | None:
+    """None where the session was put away: nothing is held in mind of it."""
+    return tx.first(SQL["hold_state"], StateRow, session_id=session_id, now=now)
 
 
 def keep(tx: Transaction, session_id: UUID, state: JsonObject, now: datetime) -> None:
