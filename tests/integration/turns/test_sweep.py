@@ -60,10 +60,10 @@ class Floor:
         wake_up(self.net(), Due(self.desk.tenant_id, kind, work_id, due_at).to_json())
 
     def due(self) -> dict[str, datetime]:
-        """What is due some time besides the embedding, what is to be remembered and what is kept of prompts, by kind;
-        one of each at most."""
+        """What is due some time besides the embedding, what is to be remembered, what is kept of prompts and what is to
+        be put away, by kind; one of each at most."""
         every = self.desk.database.run(None, lambda tx: work_due.due(tx, self.desk.clock() + timedelta(days=99), 99))
-        found = [one for one in every if one.kind not in {"embedding", "ledgers", "memory"}]
+        found = [one for one in every if one.kind not in {"archive", "embedding", "ledgers", "memory"}]
         assert len({one.kind for one in found}) == len(found)
         return {one.kind: one.due_at for one in found}
 
