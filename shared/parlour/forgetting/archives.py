@@ -6,8 +6,8 @@ from collections.abc import Collection
 from itertools import batched
 
 from parlour.forgetting import store
-from parlour.forgetting.lineage import Reach
 from parlour.forgetting.store import ArchiveRow
+from parlour.forgetting.under_way import Left
 from parlour.infra.objects import Store
 from parlour.infra.postgres import Database
 from parlour.principal import Principal
@@ -17,14 +17,15 @@ _TYPE = "application/x-ndjson"
 _AT_ONCE = 500
 
 
-def without(principal: Principal, database: Database, media: Store, reach: Reach) -> None:
+def without(principal: Principal, database: Database, media: Store, left: Left) -> None:
     """Archives of what goes as a whole are deleted; of others the lines that go."""
-    whole = [one for one in reach.archives if one.session_id in reach.sessions]
+    sessions = set(left.sessions)
+    whole = [one for one in left.archives if one.session_id in sessions]
     for some in batched(whole, _AT_ONCE, strict=False):
         media.delete([one.object_key for one in some])
-    gone = {str(one) for one in reach.messages}
-    for one in reach.archives:
-        if one.session_id not in reach.sessions:
+    gone = {str(one) for one in left.messages}
+    for one in left.archives:
+        if one.session_id not in sessions:
             _rewrite(principal, database, media, one, gone)
 
 

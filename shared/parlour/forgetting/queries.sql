@@ -57,9 +57,7 @@ SELECT 'users' AS place, id::text AS id FROM who
 -- name: message
 -- A message, in whose conversation and turn it is; of one that was archived its searchable row has the words.
 SELECT m.id, m.session_id, m.turn_id, m.direction, m.media,
-       CASE WHEN m.archive_id IS NULL THEN m.body
-            ELSE COALESCE((SELECT substr(r.content, (r.metadata ->> 'lead')::int + 1)
-                             FROM context_rows r WHERE r.message_id = m.id), '') END AS body,
+       CASE WHEN m.archive_id IS NULL THEN m.body ELSE words_of(m.id) END AS body,
        m.received_at, m.provider_message_id,
        s.user_id, s.binding_id, s.channel, t.number, t.state = 'open' AS is_open, m.archive_id
   FROM messages m
@@ -128,10 +126,9 @@ SELECT id, session_id, number, state = 'open' AS is_open FROM turns WHERE id = A
 
 -- name: bodies
 -- What some messages say, those that were archived too.
-SELECT CASE WHEN m.archive_id IS NULL THEN m.body ELSE substr(r.content, (r.metadata ->> 'lead')::int + 1) END AS id
+SELECT CASE WHEN m.archive_id IS NULL THEN m.body ELSE words_of(m.id) END AS id
   FROM messages m
-  LEFT JOIN context_rows r ON r.message_id = m.id
- WHERE m.id = ANY(%(ids)s::uuid[]) AND (m.body <> '' OR m.archive_id IS NOT NULL AND r.id IS NOT NULL);
+ WHERE m.id = ANY(%(ids)s::uuid[]) AND (m.body <> '' OR m.archive_id IS NOT NULL);
 
 -- name: turn_rows
 -- What was made in some turns, and from some messages: replies, steps, calls, events, citations and searchable rows.
@@ -306,18 +303,18 @@ SELECT key AS id FROM routes WHERE tenant_id = current_tenant();
 
 -- name: ledgers_after
 -- plan: anew
--- Records of prompts from a month on, in the order of their turns, some at a time: those of some sessions and of a
--- user's, or all others with those of Pulses.
+-- Records of prompts from a month and a time on, in the order of their turns, some at a time: those of some sessions and
+-- of a user's, or all others with those of Pulses.
 SELECT * FROM (
     SELECT id AS turn_id, -1 AS step, month, basis, NULL::bytea AS made, NULL::uuid AS session_id
       FROM pulse_ledgers
-     WHERE NOT %(mine)s AND month >= %(month)s AND (id, -1) > (%(turn_id)s::uuid, %(step)s)
+     WHERE NOT %(mine)s AND month >= %(month)s AND at >= %(since)s AND (id, -1) > (%(turn_id)s::uuid, %(step)s)
      UNION ALL
     SELECT l.turn_id, l.step, l.month, l.basis, l.made, t.session_id
       FROM ledgers l
       JOIN turns t ON t.id = l.turn_id
       JOIN sessions s ON s.id = t.session_id
-     WHERE l.month >= %(month)s AND (l.turn_id, l.step) > (%(turn_id)s::uuid, %(step)s)
+     WHERE l.month >= %(month)s AND l.at >= %(since)s AND (l.turn_id, l.step) > (%(turn_id)s::uuid, %(step)s)
        AND %(mine)s = (s.id = ANY(%(sessions)s::uuid[]) OR s.user_id IS NOT DISTINCT FROM %(user_id)s::uuid)) records
  ORDER BY turn_id, step
  LIMIT %(most)s;
@@ -341,10 +338,15 @@ WITH closed AS (
 DELETE FROM work_due WHERE tenant_id = current_tenant() AND id = ANY(%(work)s::uuid[]);
 
 -- name: interrupt
--- Whoever is at some work of memory, or at some records' Pulses, read what is forgotten now: it is done anew.
+-- Whoever is at some work of memory, or at some records' Pulses, read what is forgotten now: it is done anew. Whoever
+-- moves old messages away waits until all of it is gone.
+WITH moving AS (
+    UPDATE work_due SET held_until = NULL, due_at = GREATEST(due_at, %(now)s + interval '10 minutes')
+     WHERE tenant_id = current_tenant() AND kind = 'archive'
+)
 UPDATE work_due SET held_until = NULL, due_at = %(now)s
  WHERE tenant_id = current_tenant() AND kind IN ('memory', 'summary', 'consolidation', 'pulse')
-   AND id = ANY(%(ids)s::uuid[]);
+   AND id = ANY(%(ids)s::uuid[]) AND held_until IS NOT NULL;
 
 -- name: empty_messages
 -- Messages stay where they were in their conversations, without anything that was said in them.
@@ -383,7 +385,7 @@ UPDATE facts f
  WHERE f.messages && %(messages)s::uuid[]
    AND EXISTS (SELECT FROM messages m
                 WHERE m.id = ANY(f.messages) AND m.id <> ALL(%(messages)s::uuid[]) AND m.direction = 'inbound'
-                  AND strpos(lower(m.body), lower(f.value)) > 0)
+                  AND strpos(lower(CASE WHEN m.archive_id IS NULL THEN m.body ELSE words_of(m.id) END), lower(f.value)) > 0)
 RETURNING f.id;
 
 -- name: earlier_facts
@@ -517,9 +519,38 @@ UPDATE ledger_blobs SET words = NULL
 -- Texts of a month that no record names any more.
 DELETE FROM ledger_blobs WHERE month = %(month)s AND hash = ANY(%(hashes)s::text[]);
 
--- name: drop_session
--- Take a session away, with everything that was said and done in it.
-DELETE FROM sessions WHERE id = %(id)s;
+-- name: sessions_of
+-- The conversations of some users.
+SELECT id FROM sessions WHERE user_id = ANY(%(users)s::uuid[]);
+
+-- name: newer_turns
+-- The turns of some users besides some.
+SELECT t.id
+  FROM turns t
+ WHERE t.session_id = ANY(ARRAY(SELECT id FROM sessions WHERE user_id = ANY(%(users)s::uuid[])))
+   AND t.id <> ALL(%(turns)s::uuid[]);
+
+-- name: drop_messages
+-- Take messages away, with what was made of each.
+DELETE FROM messages WHERE id = ANY(%(ids)s::uuid[]);
+
+-- name: drop_turns
+-- Take turns away, with everything that was done in them.
+DELETE FROM turns WHERE id = ANY(%(ids)s::uuid[]);
+
+-- name: drop_sessions
+-- Take sessions away, with everything that was said and done in them.
+DELETE FROM sessions WHERE id = ANY(%(ids)s::uuid[]);
+
+-- name: unname_users
+-- Users are known to channels no more, nor by name: whoever writes from there from now on is somebody new. Also what
+-- others tried to join their number with goes.
+WITH tried AS (
+    DELETE FROM phone_links WHERE phone IN (SELECT phone FROM users WHERE id = ANY(%(ids)s::uuid[]))
+), known AS (
+    DELETE FROM channel_identities WHERE user_id = ANY(%(ids)s::uuid[])
+)
+UPDATE users SET phone = NULL, display_name = NULL WHERE id = ANY(%(ids)s::uuid[]);
 
 -- name: drop_users
 -- Take a user away, with whoever turned out to be the same person; also what others tried to join their number with.
@@ -536,16 +567,43 @@ UPDATE archived_messages SET messages = %(messages)s, size_bytes = %(size_bytes)
 -- Archives of which nothing is left.
 DELETE FROM archived_messages WHERE id = ANY(%(ids)s::uuid[]);
 
--- name: keep_report
--- What becomes of something that is forgotten, and what became of it once that is done.
-INSERT INTO forgettings (tenant_id, id, kind, target_id, asked_by, report, at)
-VALUES (current_tenant(), %(id)s, %(kind)s, %(target_id)s, %(asked_by)s, %(report)s, %(at)s)
-ON CONFLICT (tenant_id, id) DO UPDATE SET report = EXCLUDED.report;
+-- name: begin_forgetting
+-- Something is being forgotten from now on, unless it is already.
+INSERT INTO forgettings (tenant_id, id, kind, target_id, asked_by, keep_records, state, report, at)
+VALUES (current_tenant(), %(id)s, %(kind)s, %(target_id)s, %(asked_by)s, %(keep_records)s, 'under way', %(report)s, %(at)s)
+ON CONFLICT DO NOTHING;
+
+-- name: under_way
+-- How far the forgetting of something got; nobody else goes on with it meanwhile.
+SELECT id, asked_by, keep_records, at, seen, left_over AS left, told, done
+  FROM forgettings
+ WHERE kind = %(kind)s AND target_id = %(target_id)s AND state = 'under way'
+   FOR UPDATE;
+
+-- name: note_seen
+-- How far the records of prompts were looked through.
+UPDATE forgettings SET seen = %(seen)s WHERE id = %(id)s AND state = 'under way';
+
+-- name: note_left
+-- What is left to do, and what became of each row.
+UPDATE forgettings SET seen = NULL, left_over = %(left)s, told = %(told)s, done = %(done)s
+ WHERE id = %(id)s AND state = 'under way';
+
+-- name: note_done
+-- What is done of it.
+UPDATE forgettings SET done = %(done)s WHERE id = %(id)s AND state = 'under way';
+
+-- name: end_forgetting
+-- It is over: what became of each row stays, and nothing else.
+UPDATE forgettings
+   SET state = 'done', seen = NULL, left_over = NULL, told = NULL, done = NULL, report = %(report)s, at = %(at)s
+ WHERE id = %(id)s AND state = 'under way';
 
 -- name: reports
 -- What was forgotten, latest first: one of them, what became of one target, or all.
-SELECT id, kind, target_id, asked_by, report, at
+SELECT id, kind, target_id, asked_by, keep_records, state, report, at
   FROM forgettings
- WHERE (%(id)s::uuid IS NULL OR id = %(id)s) AND (%(target_id)s::uuid IS NULL OR target_id = %(target_id)s)
+ WHERE (%(id)s::uuid IS NULL OR id = %(id)s)
+   AND (%(target_id)s::uuid IS NULL OR target_id = %(target_id)s AND kind = %(kind)s)
  ORDER BY at DESC, id DESC
  LIMIT %(most)s;

@@ -48,8 +48,8 @@ class Beyond:
 
 @dataclass(slots=True)
 class Report:
-    """One forgetting; `is_dry`: nothing was changed. `is_finished`: nothing is left of what it names; where it broke
-    off, the next one goes on and has a report of its own.
+    """One forgetting; `is_dry`: nothing was changed. `is_finished`: nothing is left of what it names; until
+    then whoever asks again goes on with it.
 
     objects  keys of files that went from the buckets.
     letters  dead letters that went, by the queue's name.
@@ -103,8 +103,10 @@ def again(kept: Mapping[str, Any], told: Report) -> None:
     """What `to_json` said of all rows is told of again."""
     for row in kept["rows"]:
         told.note(row["fate"], row["table"], row["ids"], row["why"])
-    told.objects, told.letters, told.anew = [*kept["objects"]], {**kept["dead_letters"]}, [*kept["anew"]]
-    told.beyond = [Beyond(one["where"], one["what"]) for one in kept["out_of_reach"]]
+    told.objects = list(dict.fromkeys([*kept["objects"], *told.objects]))
+    told.anew = list(dict.fromkeys([*kept["anew"], *told.anew]))
+    beyond = [Beyond(one["where"], one["what"]) for one in kept["out_of_reach"]]
+    told.beyond = list(dict.fromkeys([*beyond, *told.beyond]))
 
 
 def grouped(rows: Sequence[Fated], most: int | None = MOST_LISTED) -> list[Json]:

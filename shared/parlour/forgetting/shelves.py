@@ -67,7 +67,8 @@ class Shelf:
 
 
 def _hashes(node: Json) -> Iterator[str]:
-    yield from _HASH.findall(json.dumps(node))
+    if node:  # most parts that are asked for are not there
+        yield from _HASH.findall(json.dumps(node))
 
 
 def _sought(node: Json, what: Sought) -> Iterator[str]:

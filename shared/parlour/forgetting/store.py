@@ -108,11 +108,13 @@ class LedgerRow:
 
 @dataclass(frozen=True, slots=True)
 class Whose:
-    """Whose records of prompts are read: those of some sessions and of a user's, or (`mine` is False) all others."""
+    """Whose records of prompts are read: those of some sessions and of a user's, or (`mine` is False) all others; those
+    written from some time on."""
 
     sessions: Sequence[UUID]
     user_id: UUID | None
     mine: bool
+    since: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,14 +128,30 @@ class StandingRow:
 
 @dataclass(frozen=True, slots=True)
 class ReportRow:
-    """One forgetting."""
+    """One forgetting, whether it is over or under way."""
 
     id: UUID
     kind: str
     target_id: UUID
     asked_by: str
+    keep_records: bool
+    state: str
     report: JsonObject
     at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class UnderWayRow:
+    """A forgetting as it is kept. left: None as long as nothing was taken away; told: its report with all rows."""
+
+    id: UUID
+    asked_by: str
+    keep_records: bool
+    at: datetime
+    seen: JsonObject | None
+    left: JsonObject | None
+    told: JsonObject | None
+    done: JsonObject | None
 
 
 def placed(tx: Transaction, query: str, **given: object) -> list[Placed]:
@@ -201,7 +219,7 @@ def ledgers_after(
     """Records of prompts from `month` on that come after one of a turn's step."""
     return tx.all(
         SQL["ledgers_after"], LedgerRow, month=month, turn_id=turn_id, step=step, most=most, mine=whose.mine,
-        sessions=list(whose.sessions), user_id=whose.user_id,
+        sessions=list(whose.sessions), user_id=whose.user_id, since=whose.since,
     )  # fmt: skip
 
 
@@ -224,14 +242,38 @@ def put_standing(
     tx.run(SQL["put_standing"], session_id=session_id, standing=standing, briefing=briefing)
 
 
-def keep_report(tx: Transaction, row: ReportRow) -> None:
+def begin_forgetting(tx: Transaction, row: ReportRow) -> None:
+    """Write down that it is under way, unless it is."""
     tx.run(
-        SQL["keep_report"], id=row.id, kind=row.kind, target_id=row.target_id, asked_by=row.asked_by, report=row.report,
-        at=row.at,
+        SQL["begin_forgetting"], id=row.id, kind=row.kind, target_id=row.target_id, asked_by=row.asked_by,
+        keep_records=row.keep_records, report=row.report, at=row.at,
     )  # fmt: skip
 
 
+def under_way(tx: Transaction, kind: str, target_id: UUID) -> UnderWayRow | None:
+    """The forgetting of it that is under way, which nobody else goes on with until the transaction ends."""
+    return tx.first(SQL["under_way"], UnderWayRow, kind=kind, target_id=target_id)
+
+
+def note_seen(tx: Transaction, row_id: UUID, seen: JsonObject) -> None:
+    tx.run(SQL["note_seen"], id=row_id, seen=seen)
+
+
+def note_left(tx: Transaction, row_id: UUID, left: JsonObject, told: JsonObject, done: JsonObject) -> None:
+    tx.run(SQL["note_left"], id=row_id, left=left, told=told, done=done)
+
+
+def note_done(tx: Transaction, row_id: UUID, done: JsonObject) -> None:
+    tx.run(SQL["note_done"], id=row_id, done=done)
+
+
+def end_forgetting(tx: Transaction, row_id: UUID, report: JsonObject, at: datetime) -> None:
+    """It is over: its report stays, and nothing of what it was done by."""
+    tx.run(SQL["end_forgetting"], id=row_id, report=report, at=at)
+
+
 def reports(
-    tx: Transaction, most: int, report_id: UUID | None = None, target_id: UUID | None = None
+    tx: Transaction, most: int, report_id: UUID | None = None, target: tuple[str, UUID] | None = None
 ) -> list[ReportRow]:  # fmt: skip
-    return tx.all(SQL["reports"], ReportRow, id=report_id, target_id=target_id, most=most)
+    kind, target_id = target or (None, None)
+    return tx.all(SQL["reports"], ReportRow, id=report_id, kind=kind, target_id=target_id, most=most)

@@ -2,15 +2,18 @@
 
 Every record that is left is looked through, for a Pulse or a briefing of somebody else's may tell of what goes. Texts
 that only records of what goes name are deleted; what a record that stays names loses its words, and the record says so
-when it is built again. Where there is no time to look through all, what might be somebody else's, too, goes as well:
-it is better that an old prompt cannot be shown than that something forgotten can.
+when it is built again. A person's own records are all read before anything goes, for with these nobody could say any
+more which texts were theirs. Where there is no time to look through all others', what might be somebody else's, too,
+goes as well: it is better that an old prompt cannot be shown than that something forgotten can.
 """
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import date
+from datetime import UTC, date, datetime
+from itertools import batched
+from typing import Protocol
 from uuid import UUID
 
 from parlour.context.ledger import text_hash
@@ -19,9 +22,9 @@ from parlour.forgetting import echoes, store
 from parlour.forgetting.lineage import Reach
 from parlour.forgetting.shelves import Shelf, Sought
 from parlour.forgetting.store import LedgerRow, Whose
+from parlour.forgetting.under_way import BEFORE_ALL, Hashes, Seen
 from parlour.infra.jsonable import JsonObject, canonical
-from parlour.infra.postgres import Database, SecondsLeft, Transaction
-from parlour.principal import Principal
+from parlour.infra.postgres import SecondsLeft, Transaction
 from parlour.turns.prompts import store as kept
 
 _AT_ONCE = 400
@@ -30,20 +33,26 @@ _AT_ONCE = 400
 _SECONDS_KEPT = 8.0
 """With less time than this no further records are read."""
 
-_EMPTY = text_hash("")
-_BEFORE_ALL = (UUID(int=0), -2)
+_TEXTS_AT_ONCE = 5_000
+"""Texts looked at for words in one statement."""
 
-type Hashes = dict[date, set[str]]
-"""Texts by the month that they are kept under."""
+_EMPTY = text_hash("")
+_EVER = datetime(1970, 1, 1, tzinfo=UTC)
 
 type _Read[R] = Callable[[Transaction], R]
+
+
+class Reads(Protocol):
+    """Does some reading in a transaction: one of its own, or the one that is open."""
+
+    def __call__[R](self, work: Callable[[Transaction], R], /) -> R: ...
 
 
 @dataclass(slots=True)
 class Texts:
     """What goes: texts that lose their words, and those that are deleted.
 
-    looked  how many records were looked through; is_whole: whether that were all.
+    looked  how many records were looked through; is_whole: whether none went unseen.
     """
 
     emptied: Hashes = field(default_factory=dict)
@@ -54,103 +63,106 @@ class Texts:
 
 @dataclass(slots=True)
 class Search:
-    """The looking through, with what was found so far.
+    """The looking through: `seen` is what was found so far, and goes on from there."""
 
-    own         what the records that go name; everybodys: what of that is the tenant's own.
-    shared      what of it others name, too.
-    talked      what those records of the same conversations and people name that stay.
-    suspects    what was told of records of which some values go.
-    """
-
-    database: Database
-    principal: Principal
+    read: Reads
     reach: Reach
-    left: SecondsLeft
-    texts: Texts = field(default_factory=Texts)
-    own: Hashes = field(default_factory=dict)
-    everybodys: set[str] = field(default_factory=set)
-    shared: Hashes = field(default_factory=dict)
-    talked: Hashes = field(default_factory=dict)
-    suspects: Hashes = field(default_factory=dict)
+    seen: Seen
 
-    def run(self, bodies: Sequence[str]) -> Texts:
+    def look(self, left: SecondsLeft) -> bool:
+        """Go on as long as there is time; whether the records of theirs were all read, and of others' any."""
+        seen = self.seen
+        if not seen.is_theirs_read:
+            seen.is_theirs_read = self._through(left, _EVER, mine=True)
+        if seen.is_whole or not seen.is_theirs_read:
+            return seen.is_whole
+        looked = seen.looked
+        seen.is_whole = self._through(left, _EVER, mine=False)
+        return seen.is_whole or seen.looked > looked
+
+    def look_again(self, since: datetime) -> None:
+        """What was written since then, while it was looked."""
+        self.seen.last = BEFORE_ALL
+        for mine in (True, False):
+            self._through(lambda: _SECONDS_KEPT, since, mine=mine)
+
+    def found(self, bodies: Sequence[str]) -> Texts:
         """The texts that go with what is reached; `bodies` are those of the messages among it."""
-        month = self.database.run(self.principal, store.first_month)
-        if month is None:
-            return self.texts
-        sought = _sought(self.reach)
-        for row in self._records(month, mine=True):
-            self._of_theirs(row, sought)
-        for row in self._records(month, mine=False):
-            self._of_others(row, sought)
-        for month_, own in self.own.items():
-            if self.texts.is_whole:
-                self.texts.dropped[month_] = own - self.shared.get(month_, set())
+        seen = self.seen
+        emptied = {month: set(some) for month, some in seen.emptied.items()}
+        texts = Texts(emptied, {}, seen.looked, seen.is_whole or seen.is_again)
+        for month, own in seen.own.items():
+            if seen.is_whole:
+                texts.dropped[month] = own - seen.shared.get(month, set())
             else:  # what a prompt that comes counts on may be among them, and must be known to be forgotten
-                self.texts.emptied.setdefault(month_, set()).update(own - self.everybodys)
-        self._by_words(bodies)
-        self._in_pieces()
-        return self.texts
+                texts.emptied.setdefault(month, set()).update(own - seen.everybodys)
+        self._by_words(texts, bodies)
+        self._in_pieces(texts)
+        return texts
+
+    def _through(self, left: SecondsLeft, since: datetime, *, mine: bool) -> bool:
+        """Whether there was time to read all records of theirs, or of others, from some time on."""
+        seen, sought = self.seen, _sought(self.reach)
+        first = self.read(store.first_month)
+        month = max(first or since.date(), since.date().replace(day=1))
+        whose = Whose([*self.reach.sessions, *self.reach.touched], self.reach.user_id, mine, since)
+        while left() >= _SECONDS_KEPT:
+            rows = self.read(_reading(whose, month, seen.last))
+            for row in rows:
+                (self._of_theirs if mine else self._of_others)(row, sought)
+            seen.looked += len(rows)
+            if len(rows) < _AT_ONCE:
+                seen.last = BEFORE_ALL
+                return True
+            seen.last = rows[-1].turn_id, rows[-1].step
+        return False
 
     def _of_theirs(self, row: LedgerRow, sought: Sought) -> None:
         """A record of the same people or conversations."""
         shelves, hashes = _opened(row)
         if row.session_id in self.reach.sessions:
-            _note(self.own, row, hashes)
-            self.everybodys.update(*(one.everybodys() for one in shelves))
+            _note(self.seen.own, row, hashes)
+            self.seen.everybodys.update(*(one.everybodys() for one in shelves))
             return
-        _note(self.talked, row, hashes)
+        _note(self.seen.talked, row, hashes)
         of_session = replace(sought, numbers=self.reach.numbers.get(row.session_id or row.turn_id, set()))
         self._found(row, shelves, of_session)
         if row.made is not None and str(row.turn_id) in sought.turns:
             made = Shelf.of(row.made)
-            _note(self.texts.emptied, row, made.hashes - made.everybodys() - {_EMPTY})
+            _note(self.seen.emptied, row, made.hashes - made.everybodys() - {_EMPTY})
 
     def _of_others(self, row: LedgerRow, sought: Sought) -> None:
         shelves, hashes = _opened(row)
-        _note(self.shared, row, hashes & self.own.get(row.month, set()))
+        _note(self.seen.shared, row, hashes & self.seen.own.get(row.month, set()))
         self._found(row, shelves, sought)
 
     def _found(self, row: LedgerRow, shelves: Sequence[Shelf], sought: Sought) -> None:
         ids = sought.ids
         found = {text for one in shelves if sought.numbers or one.mentions(ids) for text in one.sought(sought)}
-        _note(self.texts.emptied, row, found - {_EMPTY})
+        _note(self.seen.emptied, row, found - {_EMPTY})
         partly = _sources(self.reach.said_of())
         if partly.sources and any(one.mentions(partly.ids) for one in shelves):
-            _note(self.suspects, row, {text for one in shelves for text in one.sought(partly)})
+            _note(self.seen.suspects, row, {text for one in shelves for text in one.sought(partly)})
 
-    def _records(self, month: date, *, mine: bool) -> Iterator[LedgerRow]:
-        """Records from a month on, as long as there is time."""
-        whose = Whose([*self.reach.sessions, *self.reach.touched], self.reach.user_id, mine)
-        last = _BEFORE_ALL
-        while self.left() >= _SECONDS_KEPT:
-            rows = self.database.run(self.principal, _reading(whose, month, last))
-            self.texts.looked += len(rows)
-            yield from rows
-            if len(rows) < _AT_ONCE:
-                return
-            last = rows[-1].turn_id, rows[-1].step
-        self.texts.is_whole = False
-
-    def _by_words(self, bodies: Sequence[str]) -> None:
+    def _by_words(self, texts: Texts, bodies: Sequence[str]) -> None:
         """What goes for its words alone: the very text of a message, and what repeats its telling words."""
         very = {text_hash(form) for body in bodies for form in (body, foreign(body)) if body.strip()}
         patterns = echoes.patterns(self.reach.needles)
-        for month, hashes in self.talked.items():
-            found = self.texts.emptied.setdefault(month, set())
+        for month, hashes in self.seen.talked.items():
+            found = texts.emptied.setdefault(month, set())
             found |= hashes & very
-            if patterns:
-                found |= set(self.database.run(self.principal, _saying(month, sorted(hashes), patterns)))
+            for some in batched(sorted(hashes), _TEXTS_AT_ONCE, strict=False) if patterns else ():
+                found |= set(self.read(_saying(month, some, patterns)))
         values = echoes.patterns(self.reach.values)
-        for month, hashes in self.suspects.items() if values else ():
-            said = self.database.run(self.principal, _saying(month, sorted(hashes), values))
-            self.texts.emptied.setdefault(month, set()).update(said)
+        for month, hashes in self.seen.suspects.items() if values else ():
+            said = self.read(_saying(month, sorted(hashes), values))
+            texts.emptied.setdefault(month, set()).update(said)
 
-    def _in_pieces(self) -> None:
+    def _in_pieces(self, texts: Texts) -> None:
         """A message of calls that goes was sent block by block, and each block is a text of its own."""
-        for month, hashes in self.texts.emptied.items():
-            named = sorted(hashes & self.talked.get(month, set()))
-            words = self.database.run(self.principal, _words(month, named)) if named else {}
+        for month, hashes in texts.emptied.items():
+            named = sorted(hashes & self.seen.talked.get(month, set()))
+            words = self.read(_words(month, named)) if named else {}
             hashes |= {text_hash(canonical(one)) for text in words.values() for one in blocks(text)}
 
 

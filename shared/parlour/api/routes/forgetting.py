@@ -36,7 +36,7 @@ def forget(wanted: Forget, caller: Admin) -> JsonObject:
 
 @router.get("/forgettings")
 def list_forgettings(caller: Admin, most: Most = 50) -> JsonObject:
-    """What was forgotten, latest first; the reports are read one by one."""
+    """What was forgotten or is under way, latest first; the reports are read one by one."""
     with caller.transaction() as tx:
         found = erase.reports(caller.principal, tx, most)
     return {

@@ -93,8 +93,8 @@ CREATE INDEX facts_binding ON facts (tenant_id, binding_id) WHERE binding_id IS 
 CREATE INDEX facts_session ON facts (tenant_id, session_id);
 CREATE INDEX facts_superseded ON facts (tenant_id, superseded_by) WHERE superseded_by IS NOT NULL;
 
--- What became of everything that was proposed as a fact. decision: same, refines, contradicts, new, retracted; or why
--- nothing was kept. key: '' where not even that could be read. No row says the value: the fact has it, if one was kept.
+-- What became of everything that was proposed as a fact. decision: same, refines, contradicts, new, retracted, forgotten;
+-- or why nothing was kept. key: '' where not even that could be read. No row says the value: the fact has it, if one was kept.
 CREATE TABLE fact_decisions (
     tenant_id  uuid NOT NULL REFERENCES tenants ON DELETE CASCADE,
     id         uuid NOT NULL,
@@ -119,6 +119,7 @@ CREATE TABLE fact_decisions (
 CALL isolate('fact_decisions');
 CREATE INDEX fact_decisions_fact ON fact_decisions (tenant_id, fact_id) WHERE fact_id IS NOT NULL;
 CREATE INDEX fact_decisions_user ON fact_decisions (tenant_id, user_id, binding_id) WHERE user_id IS NOT NULL;
+CREATE INDEX fact_decisions_forgotten ON fact_decisions (tenant_id, user_id, binding_id) WHERE decision = 'forgotten';
 CREATE INDEX fact_decisions_binding ON fact_decisions (tenant_id, binding_id) WHERE binding_id IS NOT NULL;
 CREATE INDEX fact_decisions_session ON fact_decisions (tenant_id, session_id, at DESC);
 
@@ -412,20 +413,45 @@ ALTER TABLE messages
         ON DELETE SET NULL (archive_id);
 CREATE INDEX messages_archived ON messages (tenant_id, archive_id) WHERE archive_id IS NOT NULL;
 
+-- What an archived message says, as its searchable row has it; nothing where it has none. It runs as its caller, under
+-- row-level security. Who reads messages that may be old reads `CASE WHEN archive_id IS NULL THEN body ELSE
+-- words_of(id) END`: few are archived, and no call is made for the others.
+CREATE FUNCTION words_of(archived uuid) RETURNS text
+    LANGUAGE plpgsql STABLE
+AS $$
+BEGIN
+    RETURN COALESCE((SELECT substr(r.content, (r.metadata ->> 'lead')::int + 1)
+                       FROM context_rows r WHERE r.message_id = archived), '');
+END
+$$;
+REVOKE ALL ON FUNCTION words_of FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION words_of TO parlour_app;
+
 -- Every time somebody had something forgotten: what, and what was removed where. report: table, id and what was done of
--- each row, and what is out of reach; it holds nothing of what was forgotten.
+-- each row, and what is out of reach; it holds nothing of what was forgotten. While one is under way, whoever asks again
+-- goes on with it: seen: how far records of prompts were looked through; left_over: what is left to do, with addresses and
+-- ids; told: the report so far; done: what is done of it. With the end these are empty.
 CREATE TABLE forgettings (
-    tenant_id uuid NOT NULL REFERENCES tenants ON DELETE CASCADE,
-    id        uuid NOT NULL,
-    kind      text NOT NULL CHECK (kind IN ('user', 'message', 'file', 'fact')),
-    target_id uuid NOT NULL,
-    asked_by  text NOT NULL,
-    report    jsonb NOT NULL DEFAULT '{}',
-    at        timestamptz NOT NULL,
-    PRIMARY KEY (tenant_id, id)
+    tenant_id    uuid NOT NULL REFERENCES tenants ON DELETE CASCADE,
+    id           uuid NOT NULL,
+    kind         text NOT NULL CHECK (kind IN ('user', 'message', 'file', 'fact')),
+    target_id    uuid NOT NULL,
+    asked_by     text NOT NULL,
+    keep_records boolean NOT NULL DEFAULT false,
+    state        text NOT NULL CHECK (state IN ('under way', 'done')),
+    report       jsonb NOT NULL DEFAULT '{}',
+    at           timestamptz NOT NULL,
+    seen         jsonb,
+    left_over    jsonb,
+    told         jsonb,
+    done         jsonb,
+    PRIMARY KEY (tenant_id, id),
+    CHECK (state = 'under way' OR num_nonnulls(seen, left_over, told, done) = 0)
 );
 CALL isolate('forgettings');
 CREATE INDEX forgettings_time ON forgettings (tenant_id, at DESC);
+CREATE INDEX forgettings_target ON forgettings (tenant_id, target_id, kind);
+CREATE UNIQUE INDEX forgettings_under_way ON forgettings (tenant_id, kind, target_id) WHERE state = 'under way';
 
 -- A tenant's old messages are looked at every day from now on, whether anything of theirs is ever remembered or not.
 ALTER TABLE tenants NO FORCE ROW LEVEL SECURITY;
