@@ -11,7 +11,8 @@ WITH kept AS (
     SELECT standing, briefing FROM session_prompts WHERE session_id = %(session_id)s
 ), over AS (
     SELECT t.id, t.number, t.called,
-           (SELECT jsonb_agg(jsonb_build_object('id', m.id, 'direction', m.direction, 'kind', m.kind, 'body', m.body,
+           (SELECT jsonb_agg(jsonb_build_object('id', m.id, 'direction', m.direction, 'kind', m.kind, 'body',
+                                                CASE WHEN m.archive_id IS NULL THEN m.body ELSE words_of(m.id) END,
                                                 'attached', sent.rows) ORDER BY m.position)
               FROM messages m
               LEFT JOIN LATERAL (
@@ -41,8 +42,9 @@ WITH kept AS (
             LIMIT %(lines)s) k
 ), summed AS (
     SELECT jsonb_build_object('version', s.version, 'until', s.until_turn, 'text', s.text) AS summary
-      FROM summaries s, fate_of(s.told_of) f
-     WHERE s.session_id = %(session_id)s AND f.level <= %(clearance)s AND NOT f.is_gone
+      FROM (SELECT * FROM summaries WHERE session_id = %(session_id)s ORDER BY version DESC OFFSET 0) s,
+           fate_of(s.told_of) f
+     WHERE f.level <= %(clearance)s AND NOT f.is_gone
      ORDER BY s.version DESC
      LIMIT 1
 ), judged AS MATERIALIZED (
@@ -89,7 +91,7 @@ WITH kept AS (
            (SELECT jsonb_object_agg(script, factor)
               FROM token_factors WHERE model = %(model)s AND NOT EXISTS (SELECT FROM kept)) AS factors
 )
-SELECT standing, briefing, past, closed, factors, summary, is_summary_closed, awaited FROM earlier WHERE num_nonnulls(standing, past, factors) > 0;
+SELECT * FROM earlier WHERE num_nonnulls(standing, past, factors) > 0;
 
 -- name: keep_prompt
 -- The record of one prompt, with every text that it names, each kept once a month, and what the session's next one
