@@ -355,10 +355,12 @@ UPDATE turns SET dismissed_at = %(now)s
 -- What was said through a binding of more clearance than the reader's is left out, or to a user who has more.
 SELECT t.id, t.session_id, t.number, t.state, b.slug AS binding, s.channel, t.frozen_at, t.finished_at, t.degraded, t.attempts,
        t.problem, t.stage_ms,
-       (SELECT jsonb_agg(jsonb_build_object('id', m.id, 'text', m.body, 'kind', m.kind, 'at', m.received_at)
-                         ORDER BY m.position)
+       (SELECT jsonb_agg(jsonb_build_object('id', m.id, 'text',
+                                            CASE WHEN m.archive_id IS NULL THEN m.body ELSE words_of(m.id) END,
+                                            'kind', m.kind, 'at', m.received_at) ORDER BY m.position)
           FROM messages m WHERE m.turn_id = t.id AND m.direction = 'inbound') AS inputs,
-       (SELECT jsonb_build_object('id', m.id, 'text', m.body, 'channel', m.channel, 'at', m.sent_at, 'citations',
+       (SELECT jsonb_build_object('id', m.id, 'text', CASE WHEN m.archive_id IS NULL THEN m.body ELSE words_of(m.id) END,
+               'channel', m.channel, 'at', m.sent_at, 'citations',
                COALESCE((SELECT jsonb_agg(jsonb_build_object('number', c.number, 'title', c.title, 'locator', c.locator)
                                           ORDER BY c.number)
                            FROM citations c LEFT JOIN context_rows r ON (r.tenant_id, r.id) = (c.tenant_id, c.row_id)
@@ -391,9 +393,7 @@ SELECT t.id, t.session_id, t.number, t.state, b.slug AS binding, s.channel, t.fr
 -- user_id limits it to that user's session, else clearance to what it covers. Of one that was archived its searchable
 -- row has the words.
 SELECT m.id, m.direction, m.channel, m.kind, m.sent_at AS at, m.turn_id,
-       CASE WHEN m.archive_id IS NULL THEN m.body
-            ELSE COALESCE((SELECT substr(r.content, (r.metadata ->> 'lead')::int + 1)
-                             FROM context_rows r WHERE r.message_id = m.id), '') END AS text,
+       CASE WHEN m.archive_id IS NULL THEN m.body ELSE words_of(m.id) END AS text,
        COALESCE((SELECT jsonb_agg(jsonb_build_object('number', c.number, 'title', c.title, 'locator', c.locator)
                                   ORDER BY c.number)
                    FROM citations c LEFT JOIN context_rows r ON (r.tenant_id, r.id) = (c.tenant_id, c.row_id)

@@ -25,11 +25,12 @@ def aviary(desk: Desk, cluster: Cluster, database_name: str) -> Aviary:
 
 @pytest.fixture
 def old(aviary: Aviary, monkeypatch: pytest.MonkeyPatch) -> Silent:
-    """A conversation of twelve turns of long ago, of which the newest two stay."""
+    """A conversation of twelve turns of long ago, of which the newest two stay: somebody has just looked in again."""
     monkeypatch.setattr(archive, "KEPT_TURNS", 2)
     talk = Silent(aviary.desk, 12)
     aviary.embed()
     aviary.desk.clock.now += archive.AFTER + timedelta(days=1)
+    aviary.desk.rows(f"UPDATE sessions SET last_active_at = '{aviary.desk.clock()}' RETURNING 1")
     with aviary.desk.database.transaction(aviary.desk.tenant_id) as tx:
         work_due.mark(tx, "archive", aviary.desk.tenant_id, aviary.desk.clock())
     return talk

@@ -49,11 +49,12 @@ HAVING count(*) > 0;
 -- name: new_turns
 -- The messages of some of the session's turns, in order; what a tool answered is not among them, and nothing of a turn
 -- that failed: somebody may yet have it answered, as a later one.
-SELECT t.number AS turn, m.id, m.direction, m.body, m.received_at AS at
+SELECT t.number AS turn, m.id, m.direction,
+       CASE WHEN m.archive_id IS NULL THEN m.body ELSE words_of(m.id) END AS body, m.received_at AS at
   FROM turns t
   JOIN messages m ON m.turn_id = t.id
  WHERE t.session_id = %(session_id)s AND t.number > %(until_turn)s AND t.number <= %(last)s
-   AND t.state = 'answered' AND m.kind <> 'tool_result' AND m.archive_id IS NULL
+   AND t.state = 'answered' AND m.kind <> 'tool_result'
  ORDER BY t.number, m.position;
 
 -- name: note_extracted
