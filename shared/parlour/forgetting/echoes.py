@@ -57,7 +57,7 @@ def patterns(found: Iterable[str]) -> list[str]:
     return [f"%{_SPECIAL.sub(r'\\\1', form)}%" for form in dict.fromkeys(forms)]
 
 
-def without(found: Sequence[str], elsewhere: Iterable[str]) -> list[str]:
-    """Those that nothing else says."""
-    also = {one.casefold() for one in elsewhere}
-    return [one for one in found if one.casefold() not in also]
+def unsaid(found: Sequence[str], elsewhere: Iterable[str]) -> list[str]:
+    """Those that no other text says."""
+    others = [text.casefold() for text in elsewhere]
+    return [one for one in found if not any(one.casefold() in text for text in others)]

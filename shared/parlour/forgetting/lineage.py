@@ -10,6 +10,7 @@ pinned briefing says of it.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import batched
 from uuid import UUID
 
 from parlour.forgetting import echoes, store, wrote
@@ -24,6 +25,9 @@ _TOLD_OF = ("entities", "documents", "files", "context_rows", "messages", "facts
 
 _STAYS_EMPTY = frozenset({"messages", "steps", "tool_calls", "turns", "outbox", "session_prompts"})
 """Tables whose rows stay without words where the conversation itself stays."""
+
+_AT_ONCE = 2_000
+"""Messages, or turns, that one statement looks at: some tenths of a second."""
 
 _OPEN = "it is being answered just now: ask again in a minute"
 
@@ -147,19 +151,29 @@ def _message(tx: Transaction, found: Reach) -> None:
     found.user_id, found.touched = said.user_id, [said.session_id]
     found.provider_ids = [said.provider_message_id] if said.provider_message_id else []
     found.needles = _own_words(tx, said)
-    patterns = echoes.patterns(found.needles)
-    echoing = store.ids(tx, "echoing_turns", user_id=said.user_id, since=said.received_at, patterns=patterns)
     own = [said.turn_id] if said.turn_id else []
-    _with_turns(tx, found, [*own, *echoing] if found.needles else own)
-    if said.is_open:
-        raise Conflict(_OPEN)
+    _with_turns(tx, found, [*own, *_echoing(tx, said, found.needles)])
 
 
 def _own_words(tx: Transaction, said: MessageRow) -> list[str]:
     """What tells of the message and of nothing else that its user wrote: what quotes that may be about the other."""
     needles = echoes.needles(said.body)
-    each = [echoes.patterns([one])[0] for one in needles]
-    return echoes.without(needles, store.said_elsewhere(tx, said.user_id, [said.id], needles, each) if needles else ())
+    others = store.ids(tx, "said_besides", user_id=said.user_id, id=said.id) if needles else []
+    for some in _batched(others):
+        needles = echoes.unsaid(needles, store.words(tx, "bodies", ids=list(some))) if needles else []
+    return needles
+
+
+def _echoing(tx: Transaction, said: MessageRow, needles: Sequence[str]) -> list[UUID]:
+    """The turns since then in which something was made that repeats it."""
+    patterns = echoes.patterns(needles)
+    later = store.ids(tx, "turns_since", user_id=said.user_id, since=said.received_at) if needles else []
+    found = (store.ids(tx, "echoing_turns", turns=list(some), patterns=patterns) for some in _batched(later))
+    return [one for some in found for one in some]
+
+
+def _batched(ids: Sequence[UUID]) -> Iterable[tuple[UUID, ...]]:
+    return batched(ids, _AT_ONCE, strict=False)
 
 
 def _file(tx: Transaction, found: Reach) -> None:
@@ -185,6 +199,8 @@ def _with_turns(tx: Transaction, found: Reach, turn_ids: Sequence[UUID]) -> None
     """These turns lose their words, and what memory made of them goes."""
     known = set(found.turns)
     turns = store.turns(tx, [one for one in turn_ids if one not in known])
+    if found.target.kind != "user" and any(one.is_open for one in turns):
+        raise Conflict(_OPEN)
     ids = [one.id for one in turns]
     found.turns += ids
     found.silenced += ids

@@ -56,31 +56,29 @@ SELECT 'users' AS place, id::text AS id FROM who
 
 -- name: message
 -- A message, in whose conversation and turn it is; of one that was archived its searchable row has the words.
-SELECT m.id, m.session_id, m.turn_id, m.direction, m.media,
-       CASE WHEN m.archive_id IS NULL THEN m.body ELSE words_of(m.id) END AS body,
-       m.received_at, m.provider_message_id,
-       s.user_id, s.binding_id, s.channel, t.number, t.state = 'open' AS is_open, m.archive_id
+SELECT m.id, m.session_id, m.turn_id, CASE WHEN m.archive_id IS NULL THEN m.body ELSE words_of(m.id) END AS body,
+       m.received_at, m.provider_message_id, s.user_id
   FROM messages m
   JOIN sessions s ON s.id = m.session_id
-  LEFT JOIN turns t ON t.id = m.turn_id
  WHERE m.id = %(id)s;
 
--- name: said_elsewhere
--- Which of some words other messages of the same people say, too.
-SELECT n.needle
-  FROM unnest(%(needles)s::text[], %(patterns)s::text[]) AS n (needle, pattern)
- WHERE EXISTS (SELECT FROM messages m
-                 LEFT JOIN context_rows r ON r.message_id = m.id
-                WHERE m.session_id = ANY(ARRAY(SELECT id FROM sessions WHERE user_id = %(user_id)s))
-                  AND m.direction = 'inbound' AND m.id <> ALL(%(ids)s::uuid[])
-                  AND (m.body ILIKE n.pattern OR r.content ILIKE n.pattern));
+-- name: said_besides
+-- What a user said besides one message.
+SELECT id FROM messages
+ WHERE session_id = ANY(ARRAY(SELECT id FROM sessions WHERE user_id = %(user_id)s))
+   AND direction = 'inbound' AND id <> %(id)s;
+
+-- name: turns_since
+-- The turns of a user from some time on.
+SELECT id FROM turns
+ WHERE session_id = ANY(ARRAY(SELECT id FROM sessions WHERE user_id = %(user_id)s)) AND frozen_at >= %(since)s;
 
 -- name: echoing_turns
--- The turns of a user, from some time on, in which something was made that says one of some words: a reply, what a model
--- answered, what was called or came back, what the web was told.
+-- In which of some turns something was made that says one of some words: a reply, what a model answered, what was called
+-- or came back, what the web was told.
 SELECT t.id
   FROM turns t
- WHERE t.session_id = ANY(ARRAY(SELECT id FROM sessions WHERE user_id = %(user_id)s)) AND t.frozen_at >= %(since)s
+ WHERE t.id = ANY(%(turns)s::uuid[])
    AND (EXISTS (SELECT FROM messages m LEFT JOIN context_rows r ON r.message_id = m.id
                  WHERE m.turn_id = t.id AND m.direction = 'outbound'
                    AND (m.body ILIKE ANY(%(patterns)s::text[]) OR r.content ILIKE ANY(%(patterns)s::text[])))

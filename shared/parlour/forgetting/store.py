@@ -41,17 +41,10 @@ class MessageRow:
     id: UUID
     session_id: UUID
     turn_id: UUID | None
-    direction: str
     body: str
-    media: JsonObject | None
     received_at: datetime
     provider_message_id: str | None
     user_id: UUID
-    binding_id: UUID
-    channel: str
-    number: int | None
-    is_open: bool | None
-    archive_id: UUID | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,24 +169,6 @@ def run(tx: Transaction, query: str, **given: object) -> int:
 
 def message(tx: Transaction, message_id: UUID) -> MessageRow | None:
     return tx.first(SQL["message"], MessageRow, id=message_id)
-
-
-def said_elsewhere(
-    tx: Transaction, user_id: UUID, besides: Sequence[UUID], needles: Sequence[str], patterns: Sequence[str]
-) -> list[str]:
-    """Which of the needles other messages of the user say, too; `patterns` are theirs, one each."""
-    found = tx.all(
-        SQL["said_elsewhere"], Needle, user_id=user_id, ids=list(besides), needles=list(needles),
-        patterns=list(patterns),
-    )  # fmt: skip
-    return [one.needle for one in found]
-
-
-@dataclass(frozen=True, slots=True)
-class Needle:
-    """What a text is told by."""
-
-    needle: str
 
 
 def turns(tx: Transaction, turn_ids: Sequence[UUID]) -> list[TurnRow]:
