@@ -163,7 +163,7 @@ def test_notes_are_not_shown_to_a_principal_of_another_tenant(talk: Talk) -> Non
 
 
 def test_what_is_only_open_assumed_or_possible_becomes_no_record_and_the_agent_is_told_so(talk: Talk) -> None:
-    """A record is made by the agent's own call alone; whatever a summariser says of the notes makes none, nor settles an
+    """A record is made by the agent's own call alone; whatever a summariser says of the notes makes none and settles no
     item as one."""
     talk.ask("Perhaps we should pump the cellar. I am thinking aloud.")
     before = talk.desk.rows("SELECT count(*) FROM entities")
