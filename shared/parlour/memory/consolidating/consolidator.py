@@ -19,7 +19,7 @@ from parlour.infra.errors import Misconfigured, ProviderRejected, QueueUnavailab
 from parlour.infra.postgres import SecondsLeft, Transaction
 from parlour.knowledge.index import pending
 from parlour.memory.consolidating import due, prompt, store
-from parlour.memory.consolidating.store import ForgottenFact, Note
+from parlour.memory.consolidating.store import Note
 from parlour.memory.extracting import asking, checked, episodes, reading
 from parlour.memory.extracting import store as conversations
 from parlour.memory.extracting.answers import Answered
@@ -29,7 +29,7 @@ from parlour.memory.extracting.reading import Stretch
 from parlour.memory.extracting.store import Conversation
 from parlour.memory.facts import keep
 from parlour.memory.facts import store as known
-from parlour.memory.facts.fact import FLOOR, Candidate, Known, Refusal
+from parlour.memory.facts.fact import FLOOR, Known
 from parlour.memory.order import Order
 from parlour.memory.policy import policy
 from parlour.memory.services import Services
@@ -82,7 +82,6 @@ class _Read:
     stretch: Stretch
     known: dict[str, Known]
     notes: Sequence[Note]
-    forgotten: Sequence[ForgottenFact]
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +159,7 @@ class _Work:
         stretch = Stretch(tuple(lines), last, is_full=silent.turns > MOST_TURNS)
         store.note_night(tx, self.session_id)
         noted = store.notes(tx, self.session_id, [line.id for line in stretch.own])
-        return _Read(found, stretch, known.latest(tx, found.scope), noted, store.forgotten_facts(tx, found.scope))
+        return _Read(found, stretch, known.latest(tx, found.scope), noted)
 
     def _heard(self, read: _Read, seconds_left: SecondsLeft) -> Heard:
         """What a model says of the stretch; nothing is asked where the user said nothing or there is no model."""
@@ -183,7 +182,7 @@ class _Work:
     def _keep(self, read: _Read, heard: Heard) -> bool:
         """Write down what came of it; whether there is more to go through."""
         services, now = self.services, self.services.clock()
-        found = held_against(_checked(read, heard), read.forgotten)
+        found = _checked(read, heard)
         ids = keep.new_ids(found.candidates, found.refusals, services.new_id, now)
         row_ids = (services.new_id(now), services.new_id(now))
 
@@ -222,22 +221,6 @@ _NOTHING = Heard(Answered((), ()))
 def share(turns: int) -> int:
     """How many of so many turns are gone through next: all, or one of a few stretches of the same length."""
     return math.ceil(turns / math.ceil(turns / MOST_TURNS)) if turns else 0
-
-
-def held_against(found: Checked, forgotten: Sequence[ForgottenFact]) -> Checked:
-    """Without facts that somebody had forgotten, where nothing else says so than what said so then."""
-    candidates: list[Candidate] = []
-    refusals = list(found.refusals)
-    for one in found.candidates:
-        if any(_is_again(one, gone) for gone in forgotten):
-            refusals.append(Refusal(one.key, "duplicate", "forgotten", one.confidence, one.messages))
-        else:
-            candidates.append(one)
-    return replace(found, candidates=tuple(candidates), refusals=tuple(refusals))
-
-
-def _is_again(one: Candidate, gone: ForgottenFact) -> bool:
-    return not one.ends and one.key == gone.key and set(one.messages) <= set(gone.messages)
 
 
 def _checked(read: _Read, heard: Heard) -> Checked:

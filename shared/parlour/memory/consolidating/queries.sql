@@ -55,11 +55,6 @@ UPDATE episodes e
           FROM gone) g
  WHERE e.id = %(episode_id)s;
 
--- name: forgotten_facts
--- Facts that somebody had forgotten: their keys, and the messages that they were drawn from.
-SELECT key, messages FROM fact_decisions
- WHERE user_id = %(user_id)s AND binding_id = %(binding_id)s AND decision = 'forgotten';
-
 -- name: note_night
 -- Somebody is about to try, and may not come back.
 INSERT INTO extractions (tenant_id, session_id, consolidation_failures)

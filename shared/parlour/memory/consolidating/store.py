@@ -7,7 +7,6 @@ from uuid import UUID
 
 from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Queries
-from parlour.memory.facts.fact import Scope
 
 SQL = Queries.beside(__file__)
 
@@ -33,14 +32,6 @@ class Note:
     used: int
 
 
-@dataclass(frozen=True, slots=True)
-class ForgottenFact:
-    """A fact that somebody had forgotten: its key, and what it was drawn from."""
-
-    key: str
-    messages: list[UUID]
-
-
 def note_silence(tx: Transaction, session_id: UUID, silent: timedelta, turns: int) -> bool:
     """Whether somebody will look at the session."""
     return tx.run(SQL["note_silence"], session_id=session_id, silent=silent, turns=turns) > 0
@@ -63,10 +54,6 @@ def notes(tx: Transaction, session_id: UUID, messages: Sequence[UUID]) -> list[N
 
 def fold_notes(tx: Transaction, episode_id: UUID, ids: Sequence[UUID]) -> None:
     tx.run(SQL["fold_notes"], episode_id=episode_id, ids=list(ids))
-
-
-def forgotten_facts(tx: Transaction, scope: Scope) -> list[ForgottenFact]:
-    return tx.all(SQL["forgotten_facts"], ForgottenFact, user_id=scope.user_id, binding_id=scope.binding_id)
 
 
 def note_night(tx: Transaction, session_id: UUID) -> None:

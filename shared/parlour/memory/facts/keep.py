@@ -10,7 +10,10 @@ from parlour.infra.postgres import Transaction
 from parlour.memory.facts import keys, rules, store
 from parlour.memory.facts.fact import MOST_LIVE, Candidate, Decision, Known, Refusal, Scope
 from parlour.memory.facts.rules import Verdict
-from parlour.memory.facts.store import NewDecision
+from parlour.memory.facts.store import Bounds, NewDecision
+
+EVERYTHING, FORGOTTEN = "everything", "forgotten"
+"""Why words from before are not heard again: all was to be forgotten, or what they had said."""
 
 _MOST_ENDED = 60
 """Facts that one sentence takes back at most; "forget everything" takes back all."""
@@ -46,7 +49,9 @@ def keep(
     if not store.lock(tx, scope):
         return []
     latest = store.latest(tx, scope, {one.key for one in candidates})
-    keeping = _Keeping(tx, scope, session_id, turn_id, iter(ids), now, latest)
+    said_in = {message for one in candidates for message in one.messages}
+    bounds = store.bounds(tx, scope, session_id, said_in)
+    keeping = _Keeping(tx, scope, session_id, turn_id, iter(ids), now, latest, bounds)
     for one in sorted(candidates, key=lambda candidate: candidate.at):
         keeping.take(one)
     keeping.make_room(_most_crowded_out(candidates))
@@ -75,16 +80,44 @@ class _Keeping:
     ids: Iterator[UUID]
     now: datetime
     latest: dict[str, Known]
+    bounds: Bounds
     outcomes: list[Outcome] = field(default_factory=list)
     decisions: list[NewDecision] = field(default_factory=list)
 
     def take(self, candidate: Candidate) -> None:
-        live = [one for one in self.latest.values() if one.is_live]
+        reason = self._forgotten(candidate)
+        if reason:
+            decision: Decision = "older" if reason == EVERYTHING else "duplicate"
+            self._note(candidate, decision, None, reason)
+            return
+        live = [one for one in self.latest.values() if one.is_live and self._may_be_meant(candidate, one)]
         resolved = rules.resolve(candidate, live)[: _most_ended(candidate)]
         for one in resolved:
             self._decide(one)
         if not resolved:
             self._note(candidate, "nothing_to_end", None)
+        if candidate.everything:
+            self.decisions.append(
+                NewDecision(
+                    next(self.ids), "", candidate.origin, "forgotten", EVERYTHING, candidate.confidence,
+                    candidate.messages, at=candidate.at,
+                )
+            )  # fmt: skip
+
+    def _forgotten(self, candidate: Candidate) -> str:
+        """Why what somebody had forgotten is not made anew by words from before; "" where nothing is against it."""
+        if candidate.ends:
+            return ""
+        all_at = self.bounds.all_forgotten_at
+        if all_at is not None and candidate.at < all_at:
+            return EVERYTHING
+        return FORGOTTEN if candidate.messages and set(candidate.messages) <= set(self.bounds.forgotten) else ""
+
+    def _may_be_meant(self, candidate: Candidate, known: Known) -> bool:
+        """Whether "forget that" may mean a fact: what was said just now, and not what was told before a task of which
+        somebody thinks better."""
+        is_bare = candidate.ends and not (candidate.key or candidate.value or candidate.everything)
+        return not is_bare or not {*candidate.messages, *self.bounds.before}.isdisjoint(known.messages)
 
     def refuse(self, refusals: Sequence[Refusal]) -> None:
         self.decisions += [
@@ -164,11 +197,11 @@ class _Keeping:
         self.latest[latest.key] = replace(latest, valid_until=max(latest.valid_from, candidate.at))
         return store.end(self.tx, latest.id, ended, superseded_by, candidate.at)
 
-    def _note(self, candidate: Candidate, decision: Decision, fact_id: UUID | None) -> None:
+    def _note(self, candidate: Candidate, decision: Decision, fact_id: UUID | None, reason: str = "") -> None:
         self.outcomes.append(Outcome(candidate, decision, fact_id))
         self.decisions.append(
             NewDecision(
-                next(self.ids), candidate.key, candidate.origin, decision, confidence=candidate.confidence,
+                next(self.ids), candidate.key, candidate.origin, decision, reason, candidate.confidence,
                 messages=candidate.messages, fact_id=fact_id,
             )
         )  # fmt: skip

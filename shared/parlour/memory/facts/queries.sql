@@ -36,6 +36,25 @@ SELECT e.*
         LIMIT 1) e
  WHERE NOT EXISTS (SELECT FROM live l WHERE l.key = wanted.key);
 
+-- name: what_bounds
+-- What keeps messages of a session from making facts of a user with a binding: those whose facts were forgotten, and when
+-- all was; and what their user said just now, which are the messages themselves and those of the turn before.
+WITH gone AS MATERIALIZED (
+    SELECT key, reason, messages, at FROM fact_decisions
+     WHERE user_id = %(user_id)s AND binding_id = %(binding_id)s AND decision = 'forgotten'
+), own AS (
+    SELECT min(t.number) AS first
+      FROM messages m JOIN turns t ON t.id = m.turn_id
+     WHERE m.id = ANY(%(messages)s::uuid[]) AND m.session_id = %(session_id)s
+)
+SELECT ARRAY(SELECT DISTINCT one FROM gone g, unnest(g.messages) AS one WHERE one = ANY(%(messages)s::uuid[])) AS forgotten,
+       (SELECT max(g.at) FROM gone g WHERE g.reason = 'everything') AS all_forgotten_at,
+       ARRAY(SELECT m.id FROM messages m
+              WHERE m.direction = 'inbound'
+                AND m.turn_id = (SELECT t.id FROM turns t, own o
+                                  WHERE t.session_id = %(session_id)s AND t.number < o.first
+                                  ORDER BY t.number DESC LIMIT 1)) AS before;
+
 -- name: insert_fact
 -- A fact that is live from now on.
 INSERT INTO facts (tenant_id, id, scope, user_id, binding_id, key, value, confidence, origin, valid_from, session_id,
@@ -44,11 +63,15 @@ VALUES (current_tenant(), %(id)s, 'user', %(user_id)s, %(binding_id)s, %(key)s, 
         %(at)s, %(session_id)s, %(turn_id)s, %(messages)s, %(at)s, %(now)s);
 
 -- name: confirm_fact
--- A live fact was said again.
-UPDATE facts
-   SET confidence = %(confidence)s, valid_from = LEAST(valid_from, %(at)s), sure_at = GREATEST(sure_at, %(at)s),
-       messages = %(messages)s
- WHERE id = %(id)s AND valid_until IS NULL;
+-- A live fact was said again. Said earlier than it was known to be so, it was so then, but not before the last other value
+-- of its key had ended.
+UPDATE facts f
+   SET confidence = %(confidence)s, sure_at = GREATEST(f.sure_at, %(at)s), messages = %(messages)s,
+       valid_from = LEAST(f.valid_from, GREATEST(%(at)s,
+           (SELECT max(e.valid_until) FROM facts e
+             WHERE e.user_id = f.user_id AND e.binding_id = f.binding_id AND e.key = f.key
+               AND e.valid_until IS NOT NULL)))
+ WHERE f.id = %(id)s AND f.valid_until IS NULL;
 
 -- name: end_fact
 -- A live fact is so no longer; another one may have taken its place.

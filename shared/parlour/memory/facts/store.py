@@ -45,6 +45,20 @@ class _Fact:
 
 
 @dataclass(frozen=True, slots=True)
+class Bounds:
+    """What keeps messages from making facts.
+
+    forgotten         those of them whose facts somebody had forgotten.
+    all_forgotten_at  when everything said until then was to be forgotten; None when never.
+    before            what the user said in the turn before.
+    """
+
+    forgotten: list[UUID]
+    all_forgotten_at: datetime | None
+    before: list[UUID]
+
+
+@dataclass(frozen=True, slots=True)
 class CommonRow:
     """What is known under a key to a whole persona or team."""
 
@@ -54,7 +68,7 @@ class CommonRow:
 
 @dataclass(frozen=True, slots=True)
 class NewDecision:
-    """What became of a candidate; `fact_id`: the fact that it became, or was held against."""
+    """What became of a candidate; `fact_id`: the fact that it became, or was held against; `at`: when, None for now."""
 
     id: UUID
     key: str
@@ -64,6 +78,7 @@ class NewDecision:
     confidence: float | None = None
     messages: Sequence[UUID] = ()
     fact_id: UUID | None = None
+    at: datetime | None = None
 
 
 def scope_of(tx: Transaction, session_id: UUID, turn: int) -> ScopeRow | None:
@@ -82,6 +97,15 @@ def latest(tx: Transaction, scope: Scope, keys: Collection[str] = ()) -> dict[st
     whose = {"user_id": scope.user_id, "binding_id": scope.binding_id}
     rows = tx.all(SQL["latest_facts"], _Fact, **whose, keys=sorted(keys))
     return {row.key: row.known() for row in rows}
+
+
+def bounds(tx: Transaction, scope: Scope, session_id: UUID, messages: Collection[UUID]) -> Bounds:
+    """What bounds the facts that these messages may make."""
+    found = tx.first(
+        SQL["what_bounds"], Bounds, user_id=scope.user_id, binding_id=scope.binding_id, session_id=session_id,
+        messages=sorted(messages),
+    )  # fmt: skip
+    return found or Bounds([], None, [])
 
 
 def insert(tx: Transaction, scope: Scope, fact: Known, turn_id: UUID | None, now: datetime) -> None:
@@ -115,11 +139,11 @@ def note_decisions(
     tx: Transaction, scope: Scope, session_id: UUID | None, turn_id: UUID | None, decisions: Sequence[NewDecision],
     now: datetime,
 ) -> None:  # fmt: skip
-    whose: dict[str, object] = {"user_id": scope.user_id, "binding_id": scope.binding_id, "now": now}
+    whose: dict[str, object] = {"user_id": scope.user_id, "binding_id": scope.binding_id}
     rows = [
         {
             **whose, "id": one.id, "session_id": session_id, "turn_id": turn_id, "fact_id": one.fact_id,
-            "key": one.key, "origin": one.origin, "decision": one.decision, "reason": one.reason,
+            "now": one.at or now, "key": one.key, "origin": one.origin, "decision": one.decision, "reason": one.reason,
             "confidence": one.confidence, "messages": list(one.messages),
         }
         for one in decisions

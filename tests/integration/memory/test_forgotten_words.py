@@ -1,0 +1,73 @@
+"""What somebody had forgotten stays so, whoever reads the old words once more; "forget that" is what was said last."""
+
+from datetime import timedelta
+
+from parlour.infra.ids import uuid7
+from tests.desk import Desk
+from tests.integration.memory.read_through import Conversation, answer, fact
+
+
+def test_words_from_before_everything_was_forgotten_bring_nothing_back(desk: Desk) -> None:
+    talk = Conversation(desk)
+    talk.say("We do the accounts of the shop in Tally, by the way.")
+    desk.clock.now += timedelta(minutes=1)
+    talk.say("Please forget everything.")
+    desk.clock.now += timedelta(minutes=1)
+    talk.say("The shop's payroll is done in Zoho.")
+    talk.look_through(answer(fact("about.software", "Tally", 1), fact("about.payroll", "Zoho", 3)))
+    assert talk.facts() == {"about.payroll": "Zoho"}
+    assert ("about.software", "older") in talk.decisions()
+
+
+def test_a_fact_that_was_forgotten_is_not_made_anew_by_its_own_words(desk: Desk) -> None:
+    talk = Conversation(desk)
+    message = talk.say("I live in Pune.")
+    desk.rows(
+        "INSERT INTO fact_decisions (tenant_id, id, user_id, binding_id, session_id, key, origin, decision, messages,"
+        f" at) SELECT tenant_id, '{uuid7(desk.clock())}', user_id, binding_id, session_id, 'city', 'said', 'forgotten',"
+        f" messages, now() FROM facts WHERE '{message}' = ANY(messages) RETURNING 1"
+    )
+    desk.rows("DELETE FROM facts RETURNING 1")
+    talk.look_through(answer(fact("city", "Pune", 1), fact("home_town", "Pune", 1)))
+    assert talk.facts() == {}
+    talk.say("I live in Pune.")
+    assert talk.facts() == {"city": "Pune"}
+
+
+def test_forget_that_is_what_was_said_just_now(desk: Desk) -> None:
+    talk = Conversation(desk)
+    talk.say("I live in Pune. My budget is 40 lakhs.")
+    talk.say("Please create a task for the crane.")
+    talk.say("Forget that.")
+    assert set(talk.facts()) == {"city", "budget"}
+    talk.say("My name is Meera.")
+    talk.say("Please forget that.")
+    assert set(talk.facts()) == {"city", "budget"}
+
+
+def test_forget_everything_twice_in_a_turn_of_much_that_is_known(desk: Desk) -> None:
+    talk = Conversation(desk)
+    talk.say("I live in Pune.")
+    desk.rows(
+        "INSERT INTO facts (tenant_id, id, scope, user_id, binding_id, key, value, confidence, origin, valid_from,"
+        " sure_at, created_at)"
+        " SELECT tenant_id, gen_random_uuid(), scope, user_id, binding_id, 'about.k' || n, 'v' || n, 0.9, 'said',"
+        " valid_from, sure_at, created_at FROM facts, generate_series(1, 150) n RETURNING 1"
+    )
+    desk.clock.now += timedelta(minutes=1)
+    desk.write_web(talk.visitor, talk.session, "Forget everything.")
+    talk.say("Please forget everything you know about me.")
+    assert talk.facts() == {}
+
+
+def test_the_same_value_read_late_in_an_old_message_does_not_reach_back_into_the_time_of_another(desk: Desk) -> None:
+    talk = Conversation(desk)
+    for town in ("I live in Chennai.", "I have moved to Pune.", "I have moved back to Chennai."):
+        talk.say(town)
+        desk.clock.now += timedelta(days=1)
+    talk.look_through(answer(fact("city", "Chennai", 1)))
+    ((overlaps,),) = desk.rows(
+        "SELECT count(*) FROM facts a JOIN facts b ON a.id <> b.id AND a.key = b.key"
+        " WHERE tstzrange(a.valid_from, a.valid_until) && tstzrange(b.valid_from, b.valid_until)"
+    )
+    assert overlaps == 0
