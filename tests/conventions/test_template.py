@@ -46,7 +46,11 @@ ALLOWED_PATTERNS = {
     "HttpApiFunction": {"${FilesBucket.Arn}/*", "${MediaBucket.Arn}/*"},
     "IngestFunction": {"${FilesBucket.Arn}/*", "foundation-model/anthropic.*", ":inference-profile/*"},
     "PulseWriterFunction": {"foundation-model/anthropic.*", ":inference-profile/*"},
-    "MemoryExtractorFunction": {"${MediaBucket.Arn}/*", "foundation-model/anthropic.*", ":inference-profile/*"},
+    "MemoryExtractorFunction": {
+        "${MediaBucket.Arn}/tenant/*/archive/*",
+        "foundation-model/anthropic.*",
+        ":inference-profile/*",
+    },
 }
 """Resources that are named by a pattern, by the function that has a reason to."""
 
