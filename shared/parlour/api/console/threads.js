@@ -133,7 +133,7 @@ class Thread {
   }
 
   get name() {
-    return this.one.title || (this.one.is_main ? "WhatsApp" : "Nothing said yet");
+    return this.one.title || (this.one.is_main ? "WhatsApp" : this.one.last ? "A conversation" : "Nothing said yet"); // a greeting makes no title
   }
 
   draw() {
