@@ -38,6 +38,7 @@ class Uses:
 class Script:
     """What the model does: calls `uses` at once, if any, says `then`; in later turns of the session it says `later`.
 
+    aside         what it says, unsigned, where it is asked without tools: by whoever reads conversations afterwards.
     pause         seconds before it begins to answer.
     input_tokens, output_tokens   what the answer is said to have cost.
     """
@@ -45,6 +46,7 @@ class Script:
     uses: tuple[Uses, ...] = ()
     then: str = "Noted."
     later: str = "That has come in now."
+    aside: str = ""
     pause: float = 0.0
     input_tokens: int = 1_000
     output_tokens: int = 50
@@ -54,7 +56,7 @@ class Script:
 class Asked:
     """How often each signature was answered, and how many are being answered now and at most were."""
 
-    by_tag: Counter[str] = field(default_factory=Counter)
+    by_tag: Counter[tuple[str, bool]] = field(default_factory=Counter)
     at_once: int = 0
     most_at_once: int = 0
 
@@ -71,10 +73,10 @@ class ScriptedModel:
         self.url = f"http://127.0.0.1:{self._server.server_port}"
         threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
 
-    def asked(self, tag: str) -> int:
-        """How many requests carried this signature."""
+    def asked(self, tag: str, *, aside: bool = False) -> int:
+        """How many requests carried this signature; those that were answered `aside` are counted by themselves."""
         with self._lock:
-            return self._asked.by_tag[tag]
+            return self._asked.by_tag[tag, aside]
 
     def change(self, name: str, **what: Any) -> None:
         """Change a script from the next request on."""
@@ -99,7 +101,7 @@ class ScriptedModel:
         name, tag = signed.groups()
         with self._lock:
             script = self._scripts[name]
-            self._asked.by_tag[tag] += 1
+            self._asked.by_tag[tag, is_aside(script, request)] += 1
             self._asked.at_once += 1
             self._asked.most_at_once = max(self._asked.most_at_once, self._asked.at_once)
         return script, tag
@@ -128,7 +130,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_response(200)
             self.send_header("Content-Type", "text/event-stream")
             self.end_headers()
-            for event in events(str(request["model"]), blocks(script, tag, request["messages"]), script):
+            for event in events(str(request["model"]), content(script, tag, request), script):
                 self.wfile.write(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode())
         except OSError:
             return  # who asked is gone
@@ -150,8 +152,19 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
 
-def blocks(script: Script, tag: str, messages: Sequence[JsonObject]) -> list[JsonObject]:
-    """The content that the script answers these messages with."""
+def is_aside(script: Script, request: JsonObject) -> bool:
+    """Whether the script answers this request aside."""
+    return bool(script.aside) and not request.get("tools")
+
+
+def content(script: Script, tag: str, request: JsonObject) -> list[JsonObject]:
+    """The content that the script answers this request with."""
+    if is_aside(script, request):
+        return [{"type": "text", "text": script.aside}]
+    return _blocks(script, tag, [message for message in _list(request["messages"]) if isinstance(message, dict)])
+
+
+def _blocks(script: Script, tag: str, messages: Sequence[JsonObject]) -> list[JsonObject]:
     if "tool_result" in _kinds(messages[-1]):
         return _text(script.then, tag)
     if any(message["role"] == "assistant" for message in messages):

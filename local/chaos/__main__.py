@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from local.chaos import database_trials, provider_trials, report, spend_trials, worker_trials
+from local.chaos import database_trials, memory_trials, provider_trials, report, spend_trials, worker_trials
 from local.chaos.kills import kill_everywhere
 from local.chaos.redrives import kill_redrives
 from local.chaos.report import Row
@@ -23,6 +23,7 @@ TRIALS: dict[str, tuple[Trial, ...]] = {
     "provider": (provider_trials.dying_provider,),
     "poison": (worker_trials.poison,),
     "stalled": (worker_trials.stalled,),
+    "memory": (memory_trials.killed_extractor, memory_trials.killed_summariser),
     "spend": (spend_trials.many_at_once, spend_trials.one_by_one, spend_trials.killed_with_money),
     "connections": (database_trials.connections_cut,),
     "database": (database_trials.database_down,),

@@ -43,6 +43,14 @@ month. No reply waits for any of them."""
 
 _RESERVED = "SELECT count(*) FROM spend_reservations WHERE tenant_id = %s AND expires_at > now()"
 
+_FACTS = """
+SELECT f.key, count(*) FROM facts f JOIN users u ON u.id = f.user_id WHERE u.phone = %s GROUP BY f.key ORDER BY f.key
+"""
+_DECIDED = """
+SELECT d.key, count(*) FROM fact_decisions d JOIN users u ON u.id = d.user_id
+ WHERE u.phone = %s AND d.decision = 'new' GROUP BY d.key ORDER BY d.key
+"""
+
 _TAKEN = frozenset({"sent", "delivered", "read"})
 
 
@@ -87,6 +95,7 @@ def judge(world: World, seen: Outside, conversation: Conversation) -> Verdict:
         *_paid(world, conversation, notes),
         *_effects(world, seen, conversation, notes),
         *_sent(world, seen, conversation, notes),
+        *remembered(world, conversation, ["name"]),
     ]
     if conversation.late:
         notes.append("another worker ran out of time")
@@ -94,6 +103,14 @@ def judge(world: World, seen: Outside, conversation: Conversation) -> Verdict:
         notes.append("woken by the sweep")
     plain = "one reply" if conversation.scenario.turns == 1 else f"{conversation.scenario.turns} turns, one reply each"
     return Verdict(", ".join([plain, *notes]) if not broken else "BROKEN", tuple(broken))
+
+
+def remembered(world: World, conversation: Conversation, keys: Sequence[str]) -> Iterator[str]:
+    """What somebody said of themselves is noted once, and so is why."""
+    wanted = [(key, 1) for key in keys]
+    for what, query in (("facts", _FACTS), ("decisions", _DECIDED)):
+        if (found := world.rows(query, conversation.number)) != wanted:
+            yield f"of what was said there are the {what} {found} instead of {wanted}"
 
 
 def judge_all(world: World, desk: Desk) -> list[str]:

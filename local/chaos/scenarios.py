@@ -65,6 +65,11 @@ SCRIPTS: Mapping[str, Script] = {
         ),
         then="The request is raised and the foreman knows.",
     ),
+    "remembers": Script(
+        aside='{"facts": [{"key": "about.crew", "value": "the Heron crew", "confidence": 0.9, "messages": [1]}],'
+        ' "episodes": [{"text": "They pour with the Heron crew.", "messages": [1]}],'
+        ' "summary": "The user pours with the Heron crew and asks after the crack at C4."}',
+    ),
     "heavy": Script(uses=(Uses(SURVEY, {"subject": "Survey of grid C TAG"}),), then="I am on it."),
 }
 

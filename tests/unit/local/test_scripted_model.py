@@ -13,6 +13,7 @@ from parlour.models.request import Completed, ModelRequest
 SCRIPTS = {
     "plain": Script(then="Noted."),
     "acts": Script(uses=(Uses("raise_rfi", {"subject": "Crack TAG"}),), then="Raised.", later="It came."),
+    "reads": Script(aside='{"facts": []}'),
 }
 OPENING: dict[str, Any] = {"role": "user", "content": [{"type": "text", "text": "chaos acts r1: the crack"}]}
 
@@ -54,3 +55,11 @@ def test_every_request_of_a_signature_is_counted(model: ScriptedModel) -> None:
 def test_a_request_that_nobody_signed_is_refused(model: ScriptedModel) -> None:
     body = {"model": "m", "messages": [{"role": "user", "content": "hello"}]}
     assert httpx2.post(f"{model.url}/v1/messages", json=body).status_code == 400
+
+
+def test_what_is_asked_without_tools_may_be_answered_aside(model: ScriptedModel) -> None:
+    tool = {"name": "look", "description": "Look.", "input_schema": {"type": "object"}}
+    asking = {"model": "m", "messages": [{"role": "user", "content": "chaos reads r3: hello"}]}
+    for given in (asking, {**asking, "tools": [tool]}):
+        httpx2.post(f"{model.url}/v1/messages", json=given).raise_for_status()
+    assert (model.asked("r3", aside=True), model.asked("r3")) == (1, 1)
