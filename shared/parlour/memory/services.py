@@ -4,12 +4,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from uuid import UUID
 
 from parlour.infra.ids import NewId
-from parlour.infra.postgres import Database
+from parlour.infra.postgres import Database, Transaction
 from parlour.infra.queues import Delays
+from parlour.models import spend
 from parlour.models.aside import Aside
 from parlour.models.request import Model
+
+_SHARE = Decimal("0.8")
+"""Of a tenant's daily cap; past it what is remembered waits, and people are still answered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +36,11 @@ class Services:
     new_id: NewId
     sleep: Callable[[float], None]
     jitter: Callable[[float, float], float]
+
+    def admit(self, tx: Transaction, amount: Decimal, _reservation: UUID, now: datetime) -> None:
+        """As `models.aside.Admit`: memory leaves the rest of a day's cap to turns."""
+        if amount:
+            spend.leave_room(tx, _SHARE, default_cap=self.default_cap, now=now)
 
     @property
     def aside(self) -> Aside:

@@ -20,7 +20,7 @@ from parlour.models.roles import require
 from parlour.models.store import Settled, SpendToday
 from parlour.principal import Principal
 
-__all__ = ["SpendToday", "own_cap", "reserve", "resume", "set_cap", "settle", "stop", "take", "today"]
+__all__ = ["SpendToday", "leave_room", "own_cap", "reserve", "resume", "set_cap", "settle", "stop", "take", "today"]
 
 WARNINGS = (50, 80, 100)
 """Percent of the cap; people are told of each once a day. A call refused for the cap counts as 100."""
@@ -101,6 +101,14 @@ def take(
         if not reserved:
             database.run(principal, lambda tx: _tell_refused(principal, tx, default_cap, now))
         raise
+
+
+def leave_room(tx: Transaction, share: Decimal, *, default_cap: Decimal, now: datetime) -> None:
+    """For `take`'s `also`: SpendRefused where, with what was just reserved, more than `share` of the day's cap is
+    taken. The rest is for those who wait for an answer."""
+    seen = _today(tx, default_cap, now)
+    if seen.spent + seen.reserved > share * seen.cap:
+        raise SpendRefused("the rest of the day's cap is kept for turns")
 
 
 def settle(

@@ -142,6 +142,21 @@ def test_nights_in_vain_come_to_an_end_until_more_is_said(desk: Desk) -> None:
     assert desk.rows("SELECT consolidation_failures FROM extractions") == [(0,)]
 
 
+@pytest.mark.parametrize(("spent", "asked"), [(0.79, 1), (0.81, 0)])
+def test_the_rest_of_a_days_cap_is_kept_for_turns(talk: Conversation, spent: float, asked: int) -> None:
+    desk = talk.desk
+    desk.rows("UPDATE tenants SET daily_cap_usd = 100 RETURNING 1")
+    day = f"{desk.clock():%Y-%m-%d}"
+    desk.rows(
+        f"INSERT INTO spend_days (tenant_id, day, spent_usd) SELECT tenant_id, '{day}', {spent * 100} FROM tenants"
+        f" ON CONFLICT (tenant_id, day) DO UPDATE SET spent_usd = {spent * 100} RETURNING 1"
+    )
+    talk.look_through(answer())
+    assert len(talk.reader.requests) == asked
+    talk.say("Are you there?")
+    assert desk.rows("SELECT state FROM turns ORDER BY number DESC LIMIT 1") == [("answered",)]
+
+
 class Killed(BaseException):
     """What no handler gets to see."""
 

@@ -71,7 +71,7 @@ def _ask(
     meter = Meter()
     read = meter.count(told) + sum(meter.count(str(message["content"])) for message in messages)
     seconds = max(1.0, min(_SECONDS, seconds_left() - _SECONDS_KEPT))
-    return services.aside.ask(principal, Asking(request, read, choices, models, PURPOSE, seconds))
+    return services.aside.ask(principal, Asking(request, read, choices, models, PURPOSE, seconds, services.admit))
 
 
 def _problem(answer: Answer) -> str:

@@ -180,7 +180,7 @@ class _Work:
         messages: tuple[JsonObject, ...] = ({"role": "user", "content": [text_block(asked.words)]},)
         request = ModelRequest(by.model, LONGEST_ANSWER, (), (text_block(asked.system),), messages)
         size = tokens.count(asked.system) + tokens.count(asked.words)
-        asking = Asking(request, size, found.choices, models, PURPOSE, _SECONDS)
+        asking = Asking(request, size, found.choices, models, PURPOSE, _SECONDS, self.services.admit)
         given = self.services.aside.ask(system(self.tenant_id), asking)
         if given.problem is not None or given.completed is None or given.choice is None:
             code = given.problem.code if given.problem else "provider_unavailable"
@@ -193,7 +193,8 @@ class _Work:
             return Outcome(None, given.choice, given.cost_usd, problem.code)
 
     def _keep(self, found: _Read, written: Written, outcome: Outcome) -> bool:
-        """Commit the version with everything that belongs to it. False when the session is somebody else's by now."""
+        """Commit the version with everything that belongs to it. False when the session is somebody else's by now, or
+        something that it tells of was deleted meanwhile: it is read anew then."""
         now, is_passed = self.services.clock(), outcome.written is None
         lines = self._lines(found.taken, now)
         row_id = self.services.new_id(now)
@@ -208,6 +209,9 @@ class _Work:
             if not work_due.lock(tx, _KIND, self.session_id, self.until):
                 return None
             version = store.keep(tx, self.session_id, new, now)
+            if version is None:
+                work_due.let_go(tx, _KIND, self.session_id, self.until, now)
+                return None
             store.keep_lines(tx, self.session_id, lines, now)
             self._judge(tx, written.text)
             applied = states.reconcile(tx, self.session_id, version, written.items, written.updates, now)
