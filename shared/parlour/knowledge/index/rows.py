@@ -100,5 +100,8 @@ def _restates(title: str, heading: Sequence[str]) -> bool:
 
 
 def literal(vector: Sequence[float]) -> str:
-    """A vector as pgvector reads it."""
-    return f"[{','.join(map(str, vector))}]"
+    """A vector as pgvector reads it. Written out natively: `str` of each number takes eight times as long, half a
+    millisecond for 512."""
+    from pydantic_core import to_json  # noqa: PLC0415 - heavy; the settings have it loaded by then
+
+    return to_json(list(vector)).decode()
