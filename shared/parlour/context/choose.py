@@ -85,7 +85,8 @@ def distinct(
 
 def covered(items: Sequence[Item], pulse: str) -> frozenset[Item]:
     """The items that the Pulse speaks for: they come after all others, last but not lost."""
-    words = _telling(pulse)
+    if not (words := _telling(pulse)):
+        return frozenset()
     return frozenset(one for one in items if (own := _telling(one.text)) and len(own & words) / len(own) >= _COVERED)
 
 
