@@ -8,14 +8,14 @@ and go step by step. The last rows go with the report's end. What others drew fr
 the rest.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import batched
 from uuid import UUID
 
-from parlour.forgetting import archives, lineage, report, store, taking, under_way
+from parlour.forgetting import archives, lineage, names, report, store, taking, under_way
 from parlour.forgetting.letters import Known
 from parlour.forgetting.lineage import Reach
 from parlour.forgetting.report import Beyond, Report, Target
@@ -41,6 +41,9 @@ _LETTERS_A_SECOND = 50
 _MANY_OBJECTS = 500
 _MANY_ROWS = 1_000
 """Messages, or turns, that one statement takes away with all that hangs on them: some half a second."""
+
+_MANY_RECORDS = 200
+"""Records of prompts that are written again at once; some two megabytes."""
 
 _SECONDS_KEPT = 3.0
 """With less time than this no further step is begun."""
@@ -237,7 +240,7 @@ class _Work:
         texts = search.found(taking.bodies(tx, reach))
         taking.tell(self.told, reach, texts)
         taking.Taking(tx, self.principal, reach, texts, self.told, self.now, self.services.new_id).run()
-        self.left.add(Left.of(reach))
+        self.left.add(Left.of(reach, seen))
         self.done.are_files_gone = False
         left, done = under_way.kept(self.left), under_way.kept(self.done)
         store.note_left(tx, self.row.id, left, self.told.to_json(None), done)
@@ -295,7 +298,10 @@ class _Work:
         )
 
     def _rows(self) -> None:
-        """The messages and turns of whole conversations."""
+        """The messages and turns of whole conversations, and handles in records that stay."""
+        for records in batched(self.left.naming, _MANY_RECORDS, strict=False):
+            self._in_time()
+            self._run(_renaming(records, self.left.handles))
         for query, ids in (("drop_messages", self.left.lines), ("drop_turns", self.left.turns)):
             for some in batched(ids, _MANY_ROWS, strict=False):
                 self._in_time()
@@ -332,3 +338,7 @@ class _Work:
 
 def _dropping(query: str, ids: list[UUID]) -> Callable[[Transaction], int]:
     return lambda tx: store.run(tx, query, ids=ids)
+
+
+def _renaming(records: Sequence[tuple[UUID, int]], handles: Sequence[str]) -> Callable[[Transaction], None]:
+    return lambda tx: names.rename(tx, records, handles)

@@ -26,4 +26,4 @@ def blank(tx: Transaction, briefed: Collection[UUID], touched: Collection[UUID])
 
 
 def _blank(pinned: Pinned) -> Pinned:
-    return replace(pinned, segment=replace(pinned.segment, blocks=()), held=(), forgotten=True)
+    return replace(pinned, segment=replace(pinned.segment, blocks=()), held=(), sources=(), forgotten=True)

@@ -317,6 +317,21 @@ SELECT * FROM (
  ORDER BY turn_id, step
  LIMIT %(most)s;
 
+-- name: ledgers_named
+-- Some records of prompts, by turn and step; step -1: of Pulses.
+SELECT l.turn_id, l.step, l.month, l.basis, l.made, NULL::uuid AS session_id
+  FROM unnest(%(turns)s::uuid[], %(steps)s::int[]) AS one (turn_id, step)
+  JOIN ledgers l ON l.turn_id = one.turn_id AND l.step = one.step
+ UNION ALL
+SELECT p.id, -1, p.month, p.basis, NULL, NULL FROM pulse_ledgers p WHERE p.id = ANY(%(turns)s::uuid[]);
+
+-- name: put_ledger
+-- The record of a prompt as it is from now on; step -1: of a Pulse's.
+WITH written AS (
+    UPDATE pulse_ledgers SET basis = %(basis)s WHERE %(step)s = -1 AND id = %(turn_id)s
+)
+UPDATE ledgers SET basis = %(basis)s, made = %(made)s WHERE turn_id = %(turn_id)s AND step = %(step)s;
+
 -- name: first_month
 -- The month of the first record of a prompt that is left.
 SELECT month FROM (SELECT min(month) AS month FROM ledgers UNION SELECT min(month) FROM pulse_ledgers) kept

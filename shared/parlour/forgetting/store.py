@@ -198,6 +198,16 @@ def ledgers_after(
     )  # fmt: skip
 
 
+def ledgers_named(tx: Transaction, records: Sequence[tuple[UUID, int]]) -> list[LedgerRow]:
+    """Records of prompts by turn and step."""
+    turns, steps = [turn for turn, _ in records], [step for _, step in records]
+    return tx.all(SQL["ledgers_named"], LedgerRow, turns=turns, steps=steps)
+
+
+def put_ledger(tx: Transaction, row: LedgerRow) -> None:
+    tx.run(SQL["put_ledger"], turn_id=row.turn_id, step=row.step, basis=row.basis, made=row.made)
+
+
 def first_month(tx: Transaction) -> date | None:
     found: date | None = tx.value(SQL["first_month"])
     return found

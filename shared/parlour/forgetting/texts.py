@@ -18,7 +18,7 @@ from uuid import UUID
 
 from parlour.context.ledger import text_hash
 from parlour.context.segment import foreign
-from parlour.forgetting import echoes, store
+from parlour.forgetting import echoes, names, store
 from parlour.forgetting.lineage import Reach
 from parlour.forgetting.shelves import Shelf, Sought
 from parlour.forgetting.store import LedgerRow, Whose
@@ -140,6 +140,8 @@ class Search:
         ids = sought.ids
         found = {text for one in shelves if sought.numbers or one.mentions(ids) for text in one.sought(sought)}
         _note(self.seen.emptied, row, found - {_EMPTY})
+        if any(names.are_in(one.text, self.reach.handles) for one in shelves):
+            self.seen.naming.add((row.turn_id, row.step))
         partly = _sources(self.reach.said_of())
         if partly.sources and any(one.mentions(partly.ids) for one in shelves):
             _note(self.seen.suspects, row, {text for one in shelves for text in one.sought(partly)})

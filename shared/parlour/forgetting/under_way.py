@@ -35,6 +35,7 @@ class Seen:
     suspects    what was told of records of which some values go.
     emptied     what tells of something that goes.
     last        the record that was read last, by turn and step; looked: how many were read.
+    naming      records that stay and name something that goes by its handle.
     is_theirs_read  whether all records of theirs were; is_whole: and all others'.
     is_again    whether all was looked through before, and this is about what was written since.
     """
@@ -45,6 +46,7 @@ class Seen:
     talked: Hashes = field(default_factory=dict)
     suspects: Hashes = field(default_factory=dict)
     emptied: Hashes = field(default_factory=dict)
+    naming: set[tuple[UUID, int]] = field(default_factory=set)
     last: tuple[UUID, int] = BEFORE_ALL
     looked: int = 0
     is_theirs_read: bool = False
@@ -60,6 +62,7 @@ class Left:
     objects           keys in the bucket of media; archives: in it too, of old messages.
     addresses         by which channels know the user; provider_ids: by which a provider knows the message.
     ids               by which letters may name it.
+    handles           of records that are gone; naming: the records of prompts, by turn and step, that name one of them.
     """
 
     sessions: list[UUID] = field(default_factory=list)
@@ -72,16 +75,18 @@ class Left:
     addresses: list[str] = field(default_factory=list)
     provider_ids: list[str] = field(default_factory=list)
     ids: list[str] = field(default_factory=list)
+    handles: list[str] = field(default_factory=list)
+    naming: list[tuple[UUID, int]] = field(default_factory=list)
 
     @classmethod
-    def of(cls, reach: Reach) -> "Left":
+    def of(cls, reach: Reach, seen: Seen) -> "Left":
         """What is left when all that hangs together by words is taken away."""
         ids = [*map(str, reach.sessions), *reach.keys("outbox"), *reach.keys("tool_calls")]
         silenced = set(reach.silenced)
         return cls(
             reach.sessions, reach.ids("users"), [one for one in reach.turns if one not in silenced],
             reach.ids("messages", "removed"), reach.messages, reach.objects, reach.archives, reach.addresses,
-            reach.provider_ids, ids if reach.sessions else [str(reach.target.id)],
+            reach.provider_ids, ids if reach.sessions else [str(reach.target.id)], reach.handles, sorted(seen.naming),
         )  # fmt: skip
 
     def add(self, more: "Left") -> None:
@@ -92,6 +97,7 @@ class Left:
         self.objects, self.archives = _both(self.objects, more.objects), _both(self.archives, more.archives)
         self.addresses = _both(self.addresses, more.addresses)
         self.provider_ids, self.ids = _both(self.provider_ids, more.provider_ids), _both(self.ids, more.ids)
+        self.handles, self.naming = _both(self.handles, more.handles), _both(self.naming, more.naming)
 
 
 @dataclass(slots=True)

@@ -122,6 +122,15 @@ class Aviary:
         found |= {f"queue {name}": birds(json.dumps(bodies, default=str)) for name, bodies in queues.items()}
         return {where: seen for where, seen in found.items() if seen}
 
+    def with_texts(self) -> set[str]:
+        """The tables of the catalogue that can hold what somebody said: they have texts, JSON or bytes."""
+        with self.cluster.superuser(self.name) as connection:
+            names = connection.execute(
+                "SELECT DISTINCT table_name FROM information_schema.columns WHERE table_schema = 'public'"
+                " AND data_type IN ('text', 'json', 'jsonb', 'bytea', 'ARRAY', 'character varying', 'tsvector')"
+            ).fetchall()
+        return {str(name) for (name,) in names}
+
 
 def tables(cluster: Cluster, name: str) -> dict[str, str]:
     """Every row of every table of the catalogue, whoever's it is, as text; what is packed is opened."""

@@ -17,11 +17,24 @@ from parlour.pulse.pulse import Order
 from parlour.pulse.writing import writer
 from tests.desk import PHONE, Desk, calls, says, searches
 from tests.integration.forgetting.aviary import Aviary, Room
+from tests.integration.forgetting.aviary import tables as all_of
 from tests.integration.pulses_read import services as pulse_services
 from tests.integration.turns.test_about_a_record import about
 from tests.post import PNG, Post
 
 OTHER = "+919800000002"
+
+SAYS_NOTHING_OF_PEOPLE = frozenset({
+    # The tenant's own, and what nobody but its operators writes.
+    "agents", "api_keys", "audit_log", "bindings", "config_versions", "entity_types", "humans", "members",
+    "reembeddings", "routes", "schema_migrations", "secrets", "teams", "tenants", "token_factors", "tools",
+    # Files are operators'; what people send are attachments.
+    "files",
+    # Ids, hashes, numbers, times, words of our own and of providers.
+    "archived_messages", "channel_identities", "early_statuses", "edges", "embeddings", "forgettings", "llm_calls",
+    "outbox_parts", "pulse_ledgers", "pulse_marks", "pulse_states", "spend_reservations", "work_due",
+})  # fmt: skip
+"""Tables with texts, none of which is what people said. A table that is neither among these nor has a canary fails."""
 
 
 @pytest.fixture
@@ -57,7 +70,14 @@ def talk(aviary: Aviary) -> UUID:
     say(desk, "Please note a risk.", made, says("Done."))
     response: JsonObject = {"response": f"Call {bird('a property of somebody elses record')} first."}
     say(desk, "Change the risk.", calls("update_entity", "c2", entity="risk/R-03", properties=response), says("Done."))
-    say(desk, "Is it there?", searches(f"where is {bird('a query')}", "c3"), says(f"No {bird('a reply')}."))
+    minutes = calls("create_entity", "c4", kind="document", name=f"Note {bird('a document')}", project="project/NRS",
+                    text=f"# Note\n\nThe crate {bird('a text')} is mine.")  # fmt: skip
+    say(desk, "And write it up.", minutes, says("Done."))
+    aviary.embed()
+    cites = "".join(f" [{number}]" for number in range(1, 9))
+    say(
+        desk, "Is it there?", searches(f"where is my crate {bird('a query')}", "c3"), says(f"{bird('a reply')}{cites}.")
+    )
     return user_of(desk)
 
 
@@ -127,6 +147,9 @@ def remember(aviary: Aviary, user: UUID) -> None:
            created_at=at)  # fmt: skip
     insert("context_rows", id=new(), kind="'summary_anchor'", title="'anchor'", content=f"'{bird('an anchor')}'",
            content_hash="''", session_id="s.id", created_at=at)  # fmt: skip
+    told = f"problem = '{bird('a problem')}', summary_problem = '{bird('a problem of a summary')}'"
+    insert("extractions", session_id="s.id")
+    desk.rows(f"UPDATE extractions SET {told} WHERE session_id = '{session}' RETURNING 1")
     state = json.dumps({"notes": [bird("state")]})
     desk.rows(f"UPDATE agent_states SET state = state || '{state}' WHERE session_id = '{session}' RETURNING 1")
     insert("phone_links", id=new(), user_id="s.user_id", binding_id="s.binding_id", phone=f"'{bird('a number')}'",
@@ -203,13 +226,16 @@ def test_fifty_canaries_are_gone_from_every_table_object_and_queue_and_from_the_
     seen = aviary.seen()
     assert set().union(*seen.values()) == set(aviary.planted)
     assert len(aviary.planted) >= 50
-    assert seen.keys() >= {f"table {name}" for name in ("pulses", "ledger_blobs", "steps", "tool_calls")}
+    assert {one for one in seen if one.startswith("table ")} == {
+        f"table {name}" for name in aviary.with_texts() - SAYS_NOTHING_OF_PEOPLE
+    }
     assert seen.keys() >= {"object media", "queue dead intake"}
 
     dry = aviary.forget("user", user, dry_run=True)
     assert aviary.seen() == seen
     told = aviary.forget("user", user)
     assert aviary.seen() == {}
+    assert [name for name, words in all_of(aviary.cluster, aviary.name).items() if PHONE[1:] in words] == []
     assert tables(told) == tables(dry)
     assert told["dead_letters"] == {"intake": 1, "turns-web": 1}
     assert aviary.letters["intake"].bodies[0]["text"] == "mine stays"

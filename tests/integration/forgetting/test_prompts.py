@@ -3,7 +3,7 @@
 import pytest
 
 from local.database import Cluster
-from parlour.forgetting import erase
+from parlour.forgetting import erase, texts
 from parlour.forgetting.erase import Services, Wish
 from parlour.forgetting.report import Target
 from parlour.infra.ids import uuid7
@@ -73,13 +73,14 @@ def test_a_long_one_is_named_as_forgotten_by_the_prompts_of_who_says_it_too(
 
 
 def test_where_not_all_records_were_looked_through_what_others_count_on_is_known_to_be_forgotten(
-    aviary: Aviary, talk: Talk, other: Talk
+    aviary: Aviary, talk: Talk, other: Talk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     desk = aviary.desk
     for one in (other, talk):
         one.say(LINE, says("I see what you mean by that."))
     services = Services(desk.database, aviary.bucket, aviary.room.files, {}, desk.clock, uuid7)
-    left = iter([60.0])
+    monkeypatch.setattr(texts, "_AT_ONCE", 1)
+    left = iter([60.0] * 3)  # their own is read, and that there is no other of theirs, and one of somebody else's
     report = erase.forget(desk.admin, services, Wish(Target("user", talk.user)), lambda: next(left, 5.0))
     assert "went unseen" in str(report["out_of_reach"])
     other.say("And who pours on Monday?", says("The night shift."))

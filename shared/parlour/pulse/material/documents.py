@@ -16,6 +16,9 @@ COUNTED = "counts"
 
 _LONGEST_CHANGE = 400
 
+_NAMED = frozenset({"entities", "documents", "files"})
+"""What a prompt's record says that a text tells of: it is hidden and forgotten with these."""
+
 
 @dataclass(frozen=True, slots=True)
 class Document:
@@ -42,7 +45,7 @@ class Document:
     def item(self) -> Item:
         """As a candidate for a prompt."""
         named = (one.partition("/") for one in self.told_of)
-        also = tuple(Source(table, key) for table, _, key in named if table in {"entities", "files"})
+        also = tuple(Source(table, key) for table, _, key in named if table in _NAMED)
         shorter = tuple(map(self.numbered, self.shorter))
         return Item(
             self.lot, self.numbered(self.text), self.source, shorter, self.score, self.level, self.title,
