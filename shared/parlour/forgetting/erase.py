@@ -45,6 +45,8 @@ _MANY_ROWS = 1_000
 _MANY_RECORDS = 200
 """Records of prompts that are written again at once; some two megabytes."""
 
+_UNCOUNTED = "it broke off once while these were looked through: those that went then are not counted"
+
 _SECONDS_KEPT = 3.0
 """With less time than this no further step is begun."""
 
@@ -282,7 +284,10 @@ class _Work:
         for name, letters in self.services.dead_letters.items():
             if name not in self.done.letters:
                 self._in_time()
-                self.done.letters[name] = self._letters_of(letters, known)
+                before, self.done.queue = self.done.queue, name
+                self._note_done()
+                gone, problem = self._letters_of(letters, known)
+                self.done.letters[name] = gone, problem or (_UNCOUNTED if before == name else "")
                 self._note_done()
 
     def _letters_of(self, letters: DeadLetters, known: Known) -> tuple[int, str]:

@@ -33,6 +33,7 @@ class Seen:
     shared      what of it others name, too.
     talked      what those records of the same conversations and people name that stay.
     suspects    what was told of records of which some values go.
+    near        what those of conversations name in which something that goes was read.
     emptied     what tells of something that goes.
     last        the record that was read last, by turn and step; looked: how many were read.
     naming      records that stay and name something that goes by its handle.
@@ -45,6 +46,7 @@ class Seen:
     shared: Hashes = field(default_factory=dict)
     talked: Hashes = field(default_factory=dict)
     suspects: Hashes = field(default_factory=dict)
+    near: Hashes = field(default_factory=dict)
     emptied: Hashes = field(default_factory=dict)
     naming: set[tuple[UUID, int]] = field(default_factory=set)
     last: tuple[UUID, int] = BEFORE_ALL
@@ -103,10 +105,11 @@ class Left:
 @dataclass(slots=True)
 class Done:
     """What is done of it. letters: of each queue that was looked through, how many letters went; and what was in the
-    way, if anything."""
+    way, if anything. queue: the one that is being looked through."""
 
     are_files_gone: bool = False
     letters: dict[str, tuple[int, str]] = field(default_factory=dict)
+    queue: str = ""
 
 
 def kept(value: object) -> JsonObject:
