@@ -89,7 +89,7 @@ def test_what_lies_there_is_summed_up_gone_through_and_shown_like_any_other_word
     assert here(desk) == []
     with desk.database.transaction(desk.admin) as tx:
         turns = summaries.turns_after(tx, talk.session, 0, 10, 3)
-        heard = conversations.new_turns(tx, talk.session, 0, 1)
+        heard = conversations.new_turns(tx, talk.session, 0, 1, 3)
         memory = known.of(desk.admin, tx, talk.user)
     assert "I like the sea at Alibag." in str(turns)
     assert [one.body for one in heard] == ["I like the sea at Alibag.", "So do I."]

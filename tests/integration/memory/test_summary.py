@@ -240,3 +240,26 @@ def test_nobody_elses_session_is_touched(talk: LongTalk) -> None:
     talk.summarise(written(TEXT))
     assert not other.versions()
     assert "ZZ-90001" not in talk.question()
+
+
+def test_what_is_deleted_while_it_is_written_is_in_none(talk: LongTalk) -> None:
+    numbers = " ".join(f"[{n}]" for n in range(1, 9))
+    talk.ask("How wide is the crack at C4?", searches("crack width C4"), says(f"0.35 mm wide {numbers}."))
+    talk.chat(8, first=2)
+    desk = talk.desk
+    ((document,),) = desk.rows(
+        "SELECT c.document_id FROM citations c WHERE c.document_id IS NOT NULL ORDER BY c.number LIMIT 1"
+    )
+
+    def delete() -> None:
+        now = desk.clock().isoformat()
+        desk.rows(f"UPDATE documents SET deleted_at = '{now}' WHERE id = '{document}' RETURNING 1")
+
+    talk.summariser.during = delete
+    talk.summarise(written("The crack at C4 is 0.35 mm wide."))
+    assert not talk.versions()
+    assert talk.due(), "it is read anew"
+    talk.summariser.during = lambda: None
+    talk.summarise(written("The user asked for a crack."))
+    assert "0.35 mm" not in talk.question()
+    assert [text for _, _, text in talk.versions()] == ["The user asked for a crack."]

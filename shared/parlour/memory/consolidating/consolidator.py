@@ -155,7 +155,7 @@ class _Work:
             return None
         after = silent.consolidated_turn
         last = store.stretch_end(tx, self.session_id, after, share(silent.turns))
-        lines = conversations.new_turns(tx, self.session_id, after, last)
+        lines = conversations.new_turns(tx, self.session_id, after, last, found.classification)
         stretch = Stretch(tuple(lines), last, is_full=silent.turns > MOST_TURNS)
         store.note_night(tx, self.session_id)
         noted = store.notes(tx, self.session_id, [line.id for line in stretch.own])

@@ -55,7 +55,7 @@ def check(answered: Answered, stretch: Stretch, origin: Origin = "extracted") ->
         (candidates if isinstance(found, Candidate) else refusals).append(found)  # type: ignore[arg-type]
     episodes: list[Told] = []
     for told in answered.episodes:
-        kept = _episode(told, by_number)
+        kept = _episode(told, by_number, stretch)
         if isinstance(kept, Told):
             episodes.append(kept)
         else:
@@ -99,8 +99,9 @@ def _is_disputed(key: str, value: str, spoken: Sequence[Candidate], ids: Sequenc
     )
 
 
-def _episode(item: EpisodeItem, by_number: Mapping[int, Line]) -> Told | Refusal:
-    """An episode may put things in its own words; what has a digit, and most of what tells anything, is the user's."""
+def _episode(item: EpisodeItem, by_number: Mapping[int, Line], stretch: Stretch) -> Told | Refusal:
+    """An episode may put things in its own words; what has a digit, and most of what tells anything, is the user's. It
+    is of every turn whose reply has words of it, named or not: what that was drawn from may be closed one day."""
     named = [by_number[number] for number in item.lines if number in by_number]
     ids = tuple(line.id for line in named)
     if not named or len(named) < len(item.lines):
@@ -114,7 +115,20 @@ def _episode(item: EpisodeItem, by_number: Mapping[int, Line]) -> Told | Refusal
     if not all(holds(own, word) for word in figures) or shared < _OWN_SHARE * len(wanted):
         return Refusal("episode", "not_users_own", "", None, ids)
     times = [line.at for line in named]
-    return Told(item.text, ids, min(times), max(times))
+    return Told(item.text, (*ids, *_also_of(wanted, named, stretch)), min(times), max(times))
+
+
+def _also_of(wanted: Sequence[str], named: Sequence[Line], stretch: Stretch) -> list[UUID]:
+    """The user's messages in further turns, whose replies say what those named do not."""
+    said = frozenset(words("\n".join(own_text(line.body) for line in named)))
+    foreign = [word for word in wanted if not holds(said, word)]
+    turns = {
+        line.turn
+        for line in stretch.lines
+        if not line.is_users and any(holds(frozenset(words(line.body)), word) for word in foreign)
+    }
+    ids = {line.id for line in named}
+    return [line.id for line in stretch.lines if line.is_users and line.turn in turns and line.id not in ids]
 
 
 def unanswered(problem: str = "") -> Refusal:

@@ -182,7 +182,7 @@ class _Work:
         new = store.next_turns(tx, self.session_id, found.until_turn, reading.MOST_TURNS)
         if new is None:
             return None
-        lines = store.new_turns(tx, self.session_id, found.until_turn, new.last)
+        lines = store.new_turns(tx, self.session_id, found.until_turn, new.last, found.classification)
         stretch = Stretch(tuple(lines), new.last, is_full=new.turns == reading.MOST_TURNS)
         return _Read(found, stretch, known.latest(tx, found.scope))
 

@@ -48,13 +48,22 @@ HAVING count(*) > 0;
 
 -- name: new_turns
 -- The messages of some of the session's turns, in order; what a tool answered is not among them, and nothing of a turn
--- that failed: somebody may yet have it answered, as a later one.
+-- that failed: somebody may yet have it answered, as a later one. Nor a reply that was drawn from what is deleted or
+-- above the clearance by now.
+WITH closed AS MATERIALIZED (
+    SELECT DISTINCT source.turn_id
+      FROM (SELECT array_agg(t.id) AS ids FROM turns t
+             WHERE t.session_id = %(session_id)s AND t.number > %(until_turn)s AND t.number <= %(last)s
+            HAVING count(*) > 0) asked, drawn_from(asked.ids) source
+     WHERE source.level > %(clearance)s OR source.is_gone
+)
 SELECT t.number AS turn, m.id, m.direction,
        CASE WHEN m.archive_id IS NULL THEN m.body ELSE words_of(m.id) END AS body, m.received_at AS at
   FROM turns t
   JOIN messages m ON m.turn_id = t.id
  WHERE t.session_id = %(session_id)s AND t.number > %(until_turn)s AND t.number <= %(last)s
    AND t.state = 'answered' AND m.kind <> 'tool_result'
+   AND (m.direction = 'inbound' OR t.id NOT IN (SELECT turn_id FROM closed))
  ORDER BY t.number, m.position;
 
 -- name: note_extracted

@@ -103,9 +103,11 @@ def next_turns(tx: Transaction, session_id: UUID, until_turn: int, most: int) ->
     return tx.first(SQL["next_turns"], NextTurns, session_id=session_id, until_turn=until_turn, most=most)
 
 
-def new_turns(tx: Transaction, session_id: UUID, until_turn: int, last: int) -> list[Line]:
-    """The messages of the turns after `until_turn`, up to `last`."""
-    return tx.all(SQL["new_turns"], Line, session_id=session_id, until_turn=until_turn, last=last)
+def new_turns(tx: Transaction, session_id: UUID, until_turn: int, last: int, clearance: int) -> list[Line]:
+    """The messages of the turns after `until_turn`, up to `last`, as far as the clearance reads them."""
+    return tx.all(
+        SQL["new_turns"], Line, session_id=session_id, until_turn=until_turn, last=last, clearance=clearance
+    )  # fmt: skip
 
 
 def note_extracted(tx: Transaction, session_id: UUID, until_turn: int, now: datetime) -> None:

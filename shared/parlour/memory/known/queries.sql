@@ -58,16 +58,30 @@ SELECT f.id, f.key, f.value, f.confidence, f.origin, f.edited_by, f.valid_from, 
  LIMIT %(most)s;
 
 -- name: known_episodes
--- What a user lived through with one binding or with all of them, the latest first.
-SELECT e.id, e.text, e.from_at, e.until_at, e.folded, e.recalled, e.used, e.session_id, e.binding_id, b.slug AS binding,
-       b.display_name AS agent
-  FROM episodes e
-  JOIN bindings b ON b.id = e.binding_id
-  JOIN users u ON u.id = e.user_id
- WHERE e.user_id = %(user_id)s AND (%(binding_id)s::uuid IS NULL OR e.binding_id = %(binding_id)s)
-   AND (%(is_own)s OR GREATEST(b.clearance, u.clearance) <= %(clearance)s)
- ORDER BY e.until_at DESC, e.id DESC
- LIMIT %(most)s;
+-- What a user lived through with one binding or with all of them, the latest first; also of their own nothing above the
+-- clearance by now, nor of turns whose replies were drawn from what is deleted or above it.
+WITH found AS MATERIALIZED (
+    SELECT e.*, b.slug AS binding, b.display_name AS agent
+      FROM episodes e
+      JOIN bindings b ON b.id = e.binding_id
+      JOIN users u ON u.id = e.user_id
+      LEFT JOIN context_rows r ON r.id = e.row_id
+     WHERE e.user_id = %(user_id)s AND (%(binding_id)s::uuid IS NULL OR e.binding_id = %(binding_id)s)
+       AND (%(is_own)s OR GREATEST(b.clearance, u.clearance) <= %(clearance)s)
+       AND COALESCE(r.classification, 0) <= %(clearance)s
+     ORDER BY e.until_at DESC, e.id DESC
+     LIMIT %(most)s
+), closed AS MATERIALIZED (
+    SELECT DISTINCT source.turn_id
+      FROM (SELECT array_agg(DISTINCT x.turn_id) AS turns
+              FROM found f JOIN messages x ON x.id = ANY(f.messages)
+            HAVING count(*) > 0) told, drawn_from(told.turns) source
+     WHERE source.level > %(clearance)s OR source.is_gone
+)
+SELECT f.id, f.text, f.from_at, f.until_at, f.folded, f.recalled, f.used, f.session_id, f.binding_id, f.binding, f.agent
+  FROM found f
+ WHERE NOT EXISTS (SELECT FROM messages x WHERE x.id = ANY(f.messages) AND x.turn_id IN (SELECT turn_id FROM closed))
+ ORDER BY f.until_at DESC, f.id DESC;
 
 -- name: common_facts
 -- What is known to a whole persona or team, and told to everybody whom it talks to.

@@ -22,8 +22,8 @@ SELECT s.user_id, s.binding_id, COALESCE(NULLIF(s.title, ''), b.display_name) AS
 -- The newest of a session's summaries that rests on nothing which was deleted or is above the clearance by now; with
 -- words: of those that have some, or went past what no model would tell of.
 SELECT s.version, s.until_turn, s.text, s.messages
-  FROM summaries s, fate_of(s.told_of) f
- WHERE s.session_id = %(session_id)s AND (s.text <> '' OR s.is_passed OR NOT %(words)s)
+  FROM (SELECT * FROM summaries WHERE session_id = %(session_id)s ORDER BY version DESC OFFSET 0) s, fate_of(s.told_of) f
+ WHERE (s.text <> '' OR s.is_passed OR NOT %(words)s)
    AND f.level <= %(clearance)s AND NOT f.is_gone
  ORDER BY s.version DESC
  LIMIT 1;
@@ -55,6 +55,7 @@ SELECT t.id, t.number, COALESCE(d.is_closed, false) AS is_closed, d.turn_id IS N
 
 -- name: keep_summary
 -- A further version of a session's summary; with what its turns and the version that it goes on from were drawn from.
+-- Nothing where any of that was deleted while it was being written: it tells of it, and nothing would say so.
 INSERT INTO summaries (tenant_id, session_id, version, until_turn, text, kept_ids, dropped_ids, messages, told_of, is_passed,
                        provider, model, cost_usd, created_at)
 SELECT current_tenant(), %(session_id)s,
@@ -65,6 +66,7 @@ SELECT current_tenant(), %(session_id)s,
              SELECT source FROM sources_of(%(turns)s::uuid[])
               ORDER BY 1),
        %(is_passed)s, %(provider)s, %(model)s, %(cost_usd)s, %(now)s
+ WHERE NOT EXISTS (SELECT FROM drawn_from(%(turns)s::uuid[]) source WHERE source.is_gone)
 RETURNING version;
 
 -- name: keep_line

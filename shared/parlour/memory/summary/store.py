@@ -126,9 +126,9 @@ def turns_after(tx: Transaction, session_id: UUID, after: int, clearance: int, m
     )  # fmt: skip
 
 
-def keep(tx: Transaction, session_id: UUID, new: NewSummary, now: datetime) -> int:
-    """The version that it is."""
-    version: int = tx.value(
+def keep(tx: Transaction, session_id: UUID, new: NewSummary, now: datetime) -> int | None:
+    """The version that it is; None where something that it tells of was deleted meanwhile."""
+    version: int | None = tx.value(
         SQL["keep_summary"], session_id=session_id, base=new.base, until=new.until, text=new.text,
         kept=list(new.kept), dropped=list(new.dropped), messages=new.messages, turns=list(new.told),
         is_passed=new.is_passed, provider=new.provider, model=new.model, cost_usd=new.cost_usd, now=now,
