@@ -3,11 +3,13 @@
 A user takes along all that is theirs. A message takes along what was made of it: the reply of its turn, what models and
 tools were told and said in it, later replies that repeat its telling words, and what memory drew from it. A file takes
 along what was read from it and the turns that drew from that. A fact goes alone: where it came from stays, and says so.
-Records that the calls of such turns made or changed go too, unless the tenant keeps its records, and then what others
-drew from those in conversations of their own; so does every Pulse that was written from any of this, and whatever a
-pinned briefing says of it.
+Records that the calls of such turns made or changed go too, unless the tenant keeps its records; of one that somebody
+else has worked on since only what the calls wrote. What others drew from those in conversations of their own goes as
+far as it says what the calls wrote: a reply that does not, stays. So does every Pulse go that was written from any of
+this, and whatever a pinned briefing says of it.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import batched
@@ -29,6 +31,11 @@ _STAYS_EMPTY = frozenset({"messages", "steps", "tool_calls", "turns", "outbox", 
 _AT_ONCE = 2_000
 """Messages, or turns, that one statement looks at: some tenths of a second."""
 
+_READ_IN = frozenset({"steps", "tool_calls", "turns", "events"})
+
+_NAMED = re.compile(r"[a-z]{4}")
+"""A key that was made of a name."""
+
 _OPEN = "it is being answered just now: ask again in a minute"
 
 
@@ -43,7 +50,9 @@ class Reach:
     turns     that go or lose their words; silenced: the latter, in sessions that stay, with their `numbers`.
     falling   searchable rows that go with their sessions, by themselves.
     needles   words that tell of it wherever they stand.
-    changed   records that calls of these turns changed; values: what of that still stands in them.
+    changed   records that calls of these turns changed, or made and somebody else has worked on since; values: what of
+              that still stands in them; telling: what tells of all that the calls wrote, wherever it stands.
+    hushed    turns of others in which it was read and not said: their replies stay; nearby: their sessions.
     kept      what such calls did to records, where it stays.
     pulses    records about which something goes that was written from any of this.
     briefed   sessions of others whose pinned briefing tells of it.
@@ -64,6 +73,9 @@ class Reach:
     needles: list[str] = field(default_factory=list)
     changed: list[ChangedRow] = field(default_factory=list)
     values: list[str] = field(default_factory=list)
+    telling: list[str] = field(default_factory=list)
+    hushed: list[UUID] = field(default_factory=list)
+    nearby: list[UUID] = field(default_factory=list)
     kept: list[Placed] = field(default_factory=list)
     pulses: list[UUID] = field(default_factory=list)
     briefed: list[UUID] = field(default_factory=list)
@@ -223,40 +235,64 @@ def _derived(tx: Transaction, found: Reach, *, keep_records: bool) -> None:
         found.add(row.place, [row.id])
     made = store.placed(tx, "made_by_calls", turns=found.turns)
     changed = store.changed(tx, found.turns)
+    own = {row.id for row in made if row.place == "entities"}
+    found.changed = [one for one in changed if str(one.id) not in own]
     if keep_records:
         found.kept = [
             *(row for row in made if row.place != "handles"),
-            *(one for row in changed for one in _parts(row)),
+            *(one for row in found.changed for one in _parts(row)),
         ]
+        found.changed = []
         return
     for row in made:
         if row.place == "handles":
             found.handles.append(row.id)
         else:
             found.add(row.place, [row.id], "emptied" if row.place in {"entities", "documents"} else "removed")
-    found.changed = changed
+    own = set(found.ids("entities"))
+    found.changed = [one for one in changed if one.id not in own]
+    found.telling = wrote.telling(text for one in changed for text in wrote.texts(one.arguments))
+    found.telling += [key for one in found.handles if _NAMED.search(key := one.partition("/")[2])]
     found.values = [word for one in found.changed for word in wrote.words(_still(one).values())]
-    found.add("context_rows", [one.row_id for one in found.changed])
-    if found.ids("entities") or found.changed:
-        _with_turns(tx, found, _drew(tx, found))
+    found.add("context_rows", [one.row_id for one in found.changed if one.row_id])
+    if found.telling:
+        _drew(tx, found)
 
 
 def _parts(row: ChangedRow) -> list[Placed]:
     """What a call changed of a record: the values that still stand, and the row that tells of the change."""
-    return [*(Placed("entities", f"{row.id}/{name}") for name in _still(row)), Placed("context_rows", str(row.row_id))]
+    told = [Placed("context_rows", str(row.row_id))] if row.row_id else []
+    return [*(Placed("entities", f"{row.id}/{name}") for name in _still(row)), *told]
 
 
 def _still(row: ChangedRow) -> JsonObject:
     return wrote.still(row.arguments, row.properties)
 
 
-def _drew(tx: Transaction, found: Reach) -> list[UUID]:
-    """Turns of anybody's that drew from records that go, or from values that do."""
-    changed = echoes.patterns([one.handle for one in found.changed])
-    return store.ids(
-        tx, "record_turns", ids=found.ids("entities"), rows=found.standing_rows, handles=echoes.patterns(found.handles),
-        changed=[one.id for one in found.changed], changed_handles=changed, values=echoes.patterns(found.values),
-    )  # fmt: skip
+def _drew(tx: Transaction, found: Reach) -> None:
+    """Turns of anybody's that drew from such records and say what the calls wrote there."""
+    handles = echoes.patterns([*found.handles, *(one.handle for one in found.changed)])
+    ids, known = [*found.ids("entities"), *_changed_ids(found)], set(found.turns)
+    drew = store.ids(tx, "record_turns", ids=ids, rows=found.standing_rows, handles=handles)
+    patterns = echoes.patterns(found.telling)
+    said: list[UUID] = []
+    for some in _batched([one for one in drew if one not in known]):
+        echoing = store.ids(tx, "echoing_turns", turns=list(some), patterns=patterns)
+        replied = set(store.ids(tx, "replying_turns", turns=echoing, patterns=patterns))
+        said += replied
+        found.hushed += [one for one in echoing if one not in replied]
+    _with_turns(tx, found, said)
+    if found.hushed:
+        _hush(tx, found, patterns)
+
+
+def _hush(tx: Transaction, found: Reach, patterns: Sequence[str]) -> None:
+    """These turns lose what was read in them, and their conversations' memory what says it."""
+    sessions = dict.fromkeys(one.session_id for one in store.turns(tx, found.hushed))
+    found.nearby = list(sessions)
+    rows = store.placed(tx, "turn_rows", turns=found.hushed, messages=[])
+    _add(found, (row for row in rows if row.place in _READ_IN))
+    _add(found, store.placed(tx, "memory_saying", sessions=list(sessions), patterns=patterns))
 
 
 def _outward(tx: Transaction, found: Reach) -> None:

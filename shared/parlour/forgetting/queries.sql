@@ -181,11 +181,28 @@ SELECT 'facts' AS place, id::text AS id FROM facts WHERE messages && %(messages)
 SELECT 'fact_decisions', d.id::text FROM fact_decisions d WHERE d.messages && %(messages)s::uuid[];
 
 -- name: made_by_calls
--- The records that calls of some turns made, their handles, all that is a part of them, and links.
+-- The records that calls of some turns made and that nobody else has changed, linked or filled since, their handles, all
+-- that is a part of them, and links.
 WITH k AS MATERIALIZED (
     SELECT idempotency_key AS key FROM tool_calls WHERE turn_id = ANY(%(turns)s::uuid[]) AND writes
+), made AS MATERIALIZED (
+    SELECT id, created_by, updated_by FROM entities WHERE split_part(origin, '/', 1) = ANY(ARRAY(SELECT key FROM k))
 ), e AS MATERIALIZED (
-    SELECT id FROM entities WHERE split_part(origin, '/', 1) = ANY(ARRAY(SELECT key FROM k))
+    SELECT m.id FROM made m
+     WHERE m.updated_by IN (m.created_by, 'system')
+       AND NOT EXISTS (SELECT FROM context_rows r
+                        WHERE r.entity_id = m.id AND r.kind = 'delta'
+                          AND CASE WHEN r.metadata ? 'origin'
+                                   THEN split_part(r.metadata ->> 'origin', '/', 1) <> ALL(ARRAY(SELECT key FROM k))
+                                        AND r.metadata ->> 'origin' NOT LIKE 'forgotten:%%'
+                                   ELSE r.metadata ->> 'by' NOT IN (m.created_by, 'system') END)
+       AND NOT EXISTS (SELECT FROM edges d
+                        WHERE m.id IN (d.source_id, d.target_id) AND d.created_by <> m.created_by
+                          AND (d.origin IS NULL OR split_part(d.origin, '/', 1) <> ALL(ARRAY(SELECT key FROM k))))
+       AND NOT EXISTS (SELECT FROM entities n
+                        WHERE (n.project_id = m.id
+                               OR n.id IN (SELECT p.record_id FROM documents p WHERE p.entity_id = m.id))
+                          AND n.deleted_at IS NULL AND n.id NOT IN (SELECT o.id FROM made o))
 ), d AS MATERIALIZED (
     SELECT id FROM documents
      WHERE record_id = ANY(ARRAY(SELECT id FROM e)) OR entity_id = ANY(ARRAY(SELECT id FROM e))
@@ -205,30 +222,64 @@ SELECT 'entities' AS place, id::text AS id FROM e
                OR source_id = ANY(ARRAY(SELECT id FROM e)) OR target_id = ANY(ARRAY(SELECT id FROM e));
 
 -- name: record_turns
--- The turns that drew from some records: whose reply cites one, or a row of one, or one of whose calls names one. Of
--- records of which only some values go: those that say one of these as well.
+-- The turns that drew from some records: whose reply cites one, or a row of one, or one of whose calls names one.
 SELECT m.turn_id AS id
   FROM citations c JOIN messages m ON m.id = c.message_id
  WHERE m.turn_id IS NOT NULL
-   AND (c.entity_id = ANY(%(ids)s::uuid[]) OR c.row_id = ANY(%(rows)s::uuid[])
-        OR c.entity_id = ANY(%(changed)s::uuid[]) AND m.body ILIKE ANY(%(values)s::text[]))
+   AND (c.entity_id = ANY(%(ids)s::uuid[]) OR c.row_id = ANY(%(rows)s::uuid[]))
  UNION
 SELECT c.turn_id
   FROM tool_calls c
  CROSS JOIN LATERAL (SELECT concat(c.arguments, c.result) AS text) said
- WHERE said.text ILIKE ANY(%(handles)s::text[])
-    OR said.text ILIKE ANY(%(changed_handles)s::text[]) AND said.text ILIKE ANY(%(values)s::text[]);
+ WHERE said.text ILIKE ANY(%(handles)s::text[]);
+
+-- name: replying_turns
+-- Of some turns those whose replies say one of some words.
+SELECT DISTINCT m.turn_id AS id
+  FROM messages m
+  LEFT JOIN context_rows r ON r.message_id = m.id
+ WHERE m.turn_id = ANY(%(turns)s::uuid[]) AND m.direction = 'outbound'
+   AND (m.body ILIKE ANY(%(patterns)s::text[]) OR r.content ILIKE ANY(%(patterns)s::text[]));
+
+-- name: memory_saying
+-- What memory holds of some sessions that says one of some words.
+WITH e AS MATERIALIZED (
+    SELECT id, row_id FROM episodes WHERE session_id = ANY(%(sessions)s::uuid[]) AND text ILIKE ANY(%(patterns)s::text[])
+), r AS MATERIALIZED (
+    SELECT row_id AS id FROM e WHERE row_id IS NOT NULL
+     UNION
+    SELECT id FROM context_rows
+     WHERE session_id = ANY(%(sessions)s::uuid[]) AND kind = 'summary_anchor' AND content ILIKE ANY(%(patterns)s::text[])
+)
+SELECT 'episodes' AS place, id::text AS id FROM e
+ UNION ALL SELECT 'context_rows', id::text FROM r
+ UNION ALL SELECT 'embeddings', row_id || '/' || model FROM embeddings WHERE row_id = ANY(ARRAY(SELECT id FROM r))
+ UNION ALL SELECT 'summaries', session_id || '/' || version FROM summaries
+            WHERE session_id = ANY(%(sessions)s::uuid[]) AND text ILIKE ANY(%(patterns)s::text[])
+ UNION ALL SELECT 'kept_verbatim', id::text FROM kept_verbatim
+            WHERE session_id = ANY(%(sessions)s::uuid[]) AND text ILIKE ANY(%(patterns)s::text[]) AND ours
+ UNION ALL SELECT 'agent_states', session_id::text FROM agent_states
+            WHERE session_id = ANY(%(sessions)s::uuid[]) AND state::text ILIKE ANY(%(patterns)s::text[])
+ UNION ALL SELECT 'session_prompts', session_id::text FROM session_prompts WHERE session_id = ANY(%(sessions)s::uuid[]);
 
 -- name: changed_by_calls
--- The records that calls of some turns changed and did not make, with what each call asked for, and the row that tells
--- of the change.
-SELECT r.entity_id AS id, r.id AS row_id, c.arguments, e.properties, e.name, t.key || '/' || e.key AS handle
-  FROM tool_calls c
-  JOIN context_rows r ON r.kind = 'delta' AND split_part(r.metadata ->> 'origin', '/', 1) = c.idempotency_key
-  JOIN entities e ON e.id = r.entity_id AND e.deleted_at IS NULL
-  JOIN entity_types t ON t.id = e.type_id
- WHERE c.turn_id = ANY(%(turns)s::uuid[]) AND c.writes
-   AND split_part(e.origin, '/', 1) IS DISTINCT FROM c.idempotency_key;
+-- The records that calls of some turns made or changed, with what each call asked for, and the row that tells of it.
+WITH c AS MATERIALIZED (
+    SELECT idempotency_key AS key, arguments FROM tool_calls WHERE turn_id = ANY(%(turns)s::uuid[]) AND writes
+), did AS (
+    SELECT r.entity_id AS id, r.id AS row_id, c.arguments
+      FROM c JOIN context_rows r ON r.kind = 'delta' AND split_part(r.metadata ->> 'origin', '/', 1) = c.key
+     UNION
+    SELECT e.id, (SELECT r.id FROM context_rows r
+                   WHERE r.entity_id = e.id AND r.kind = 'delta' AND r.other_id IS NULL AND NOT r.metadata ? 'origin'
+                     AND r.metadata ->> 'by' = e.created_by
+                   ORDER BY r.created_at, r.id LIMIT 1), c.arguments
+      FROM c JOIN entities e ON split_part(e.origin, '/', 1) = c.key
+)
+SELECT d.id, d.row_id, d.arguments, e.properties, e.name, t.key || '/' || e.key AS handle
+  FROM did d
+  JOIN entities e ON e.id = d.id AND e.deleted_at IS NULL
+  JOIN entity_types t ON t.id = e.type_id;
 
 -- name: around
 -- What stands next to some records: their projects, and what is linked with them.
@@ -448,7 +499,7 @@ WITH lived AS (
 ), kept AS (
     DELETE FROM kept_verbatim WHERE id = ANY(%(kept)s::uuid[])
 ), understood AS (
-    DELETE FROM agent_states WHERE session_id = ANY(%(sessions)s::uuid[])
+    DELETE FROM agent_states WHERE session_id = ANY(%(states)s::uuid[])
 ), consolidated AS (
     UPDATE sessions SET consolidated_at = NULL, consolidated_turn = 0
      WHERE id = ANY(%(sessions)s::uuid[]) AND consolidated_at IS NOT NULL
@@ -502,6 +553,8 @@ WITH papers AS (
      WHERE id = ANY(%(documents)s::uuid[])
 ), links AS (
     DELETE FROM edges WHERE id = ANY(%(edges)s::uuid[])
+), cited AS (
+    DELETE FROM citations WHERE entity_id = ANY(%(ids)s::uuid[]) OR document_id = ANY(%(documents)s::uuid[])
 )
 UPDATE entities
    SET name = '', key = id::text, properties = '{}', version = version + 1, updated_at = %(now)s,

@@ -1,8 +1,9 @@
 """What the calls of forgotten turns did to the tenant's records, taken back as far as that can be.
 
-A record that such a call made is deleted and emptied. In one that it changed, the values that still stand as the call
-wrote them are taken away, with every row that tells of them; what the record's kind requires, and a record's name, stay
-and are told, for somebody has to say what is to stand there instead.
+A record that such a call made is deleted and emptied, unless somebody else has worked on it since. In such a one, and
+in one that it changed, the values that still stand as the call wrote them are taken away, with every row that tells of
+them; what the record's kind requires, and a record's name, stay and are told, for somebody has to say what is to stand
+there instead.
 """
 
 from datetime import datetime
@@ -49,8 +50,11 @@ def _restore(
     told.note("kept", "entities", [f"{row.id}/{name}" for name in required], "its kind requires it: write another")
     if record.name and record.name in wrote.texts(row.arguments):
         told.note("kept", "entities", [f"{row.id}/name"], "a call gave it its name: rename it")
-    patterns = echoes.patterns(wrote.words(left.values()))
-    store.run(tx, "drop_deltas", id=row.id, rows=[row.row_id], origin=origin, patterns=patterns)
+    if record.type == "document" and any(name in row.arguments for name in ("text", "more")):
+        told.note("kept", "documents", [f"{row.id}/text"], "somebody has worked on it since: look through its text")
+    patterns = echoes.patterns(wrote.telling(wrote.texts(list(left.values()))))
+    rows = [row.row_id] if row.row_id else []
+    store.run(tx, "drop_deltas", id=row.id, rows=rows, origin=origin, patterns=patterns)
 
 
 def _take_away(

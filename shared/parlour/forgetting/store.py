@@ -59,10 +59,11 @@ class TurnRow:
 
 @dataclass(frozen=True, slots=True)
 class ChangedRow:
-    """A record that a call changed: the row that tells of it, what the call asked for, and what the record says now."""
+    """A record that a call made or changed: the row that tells of it, what the call asked for, and what the record says
+    now."""
 
     id: UUID
-    row_id: UUID
+    row_id: UUID | None
     arguments: JsonObject
     properties: JsonObject
     name: str

@@ -29,7 +29,7 @@ def interrupt(tx: Transaction, reach: Reach, now: datetime) -> None:
     """Whoever is at work on it, or in another conversation of the same user, is so no more: what they would write is
     refused from now on."""
     users = reach.ids("users") or ([reach.user_id] if reach.user_id else [])
-    sessions = [*reach.sessions, *reach.touched, *store.ids(tx, "sessions_of", users=users)]
+    sessions = [*reach.sessions, *reach.touched, *reach.nearby, *store.ids(tx, "sessions_of", users=users)]
     store.run(tx, "fence", ids=sessions)
     store.run(tx, "interrupt", ids=[*sessions, *reach.pulses], now=now)
 
@@ -88,7 +88,7 @@ class Taking:
         records.take_back(tx, self.principal, reach, self.told, self.now, self.new_id)
         self._told_to_others()
         self._texts()
-        if reach.touched:
+        if reach.touched or reach.nearby:
             self._conversation()
         if reach.target.kind == "user":
             store.run(tx, "unname_users", ids=reach.ids("users"))
@@ -108,7 +108,7 @@ class Taking:
         again = [one for one in reach.pulses if one not in own]
         stale.mark_alone(tx, again, "changed", self.now)
         self._anew("pulse", again)
-        prompts.blank(tx, reach.briefed, reach.touched)
+        prompts.blank(tx, reach.briefed, [*reach.touched, *reach.nearby])
 
     def _without_supported(self) -> list[UUID]:
         """The facts that go: those that another message says as well stay."""
@@ -132,17 +132,17 @@ class Taking:
     def _conversation(self) -> None:
         """A conversation stays, without what was said in some turns; what is left of it is told anew."""
         tx, reach = self.tx, self.reach
-        emptied, touched = reach.ids("messages", "emptied"), {str(one) for one in reach.touched}
+        emptied, touched = reach.ids("messages", "emptied"), {str(one) for one in [*reach.touched, *reach.nearby]}
         summaries = [one for one in reach.keys("summaries") if one.partition("/")[0] in touched]
         file_id = reach.target.id if reach.target.kind == "file" else None
-        store.run(tx, "empty_turns", turns=reach.silenced, messages=emptied, file_id=file_id)
+        store.run(tx, "empty_turns", turns=[*reach.silenced, *reach.hushed], messages=emptied, file_id=file_id)
         store.run(tx, "empty_messages", ids=emptied)
         titled = reach.touched if reach.target.kind == "message" else []
         store.run(
             tx, "drop_memory", episodes=reach.ids("episodes"), kept=reach.ids("kept_verbatim"),
-            sessions=reach.touched, titled=titled, summaries=summaries,
+            sessions=reach.touched, states=reach.ids("agent_states"), titled=titled, summaries=summaries,
         )  # fmt: skip
-        store.run(tx, "count_anchors", sessions=reach.touched, each=_MESSAGES_OF_AN_ANCHOR)
+        store.run(tx, "count_anchors", sessions=[*reach.touched, *reach.nearby], each=_MESSAGES_OF_AN_ANCHOR)
         again = sorted({UUID(one.partition("/")[0]) for one in summaries})
         for session_id in again:
             work_due.mark(tx, "summary", session_id, self.now)

@@ -142,6 +142,8 @@ class Search:
         _note(self.seen.emptied, row, found - {_EMPTY})
         if any(names.are_in(one.text, self.reach.handles) for one in shelves):
             self.seen.naming.add((row.turn_id, row.step))
+        if row.session_id in self.reach.nearby:
+            _note(self.seen.near, row, {text for one in shelves for text in one.hashes - one.everybodys()} - {_EMPTY})
         partly = _sources(self.reach.said_of())
         if partly.sources and any(one.mentions(partly.ids) for one in shelves):
             _note(self.seen.suspects, row, {text for one in shelves for text in one.sought(partly)})
@@ -159,11 +161,15 @@ class Search:
         for month, hashes in self.seen.suspects.items() if values else ():
             said = self.read(_saying(month, sorted(hashes), values))
             texts.emptied.setdefault(month, set()).update(said)
+        telling = echoes.patterns(self.reach.telling)
+        for month, hashes in self.seen.near.items() if telling else ():
+            for some in batched(sorted(hashes), _TEXTS_AT_ONCE, strict=False):
+                texts.emptied.setdefault(month, set()).update(self.read(_saying(month, some, telling)))
 
     def _in_pieces(self, texts: Texts) -> None:
         """A message of calls that goes was sent block by block, and each block is a text of its own."""
         for month, hashes in texts.emptied.items():
-            named = sorted(hashes & self.seen.talked.get(month, set()))
+            named = sorted(hashes & (self.seen.talked.get(month, set()) | self.seen.near.get(month, set())))
             words = self.read(_words(month, named)) if named else {}
             hashes |= {text_hash(canonical(one)) for text in words.values() for one in blocks(text)}
 

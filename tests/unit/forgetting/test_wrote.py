@@ -19,3 +19,12 @@ def test_only_texts_that_tell_anything_are_looked_for() -> None:
 
 def test_every_text_among_the_arguments_is_known() -> None:
     assert wrote.texts({"name": "Gate", "more": [{"name": "Door"}, 4]}) == {"Gate", "Door"}
+
+
+def test_what_any_record_may_say_and_the_names_of_others_tell_of_nothing() -> None:
+    values = ["open", "risk/R-03", "in_progress", "Asha", "by the gate", "wisteria-hall", "4711", "ok"]
+    assert wrote.telling(values) == ["Asha", "by the gate", "wisteria-hall", "4711"]
+
+
+def test_of_longer_values_their_telling_words_count_too() -> None:
+    assert wrote.telling(["Call Asha at 5010-22 first."]) == ["Call Asha at 5010-22 first.", "Asha", "5010-22"]

@@ -1,0 +1,69 @@
+"""Something is forgotten while it is being moved to object storage."""
+
+import threading
+from collections.abc import Callable
+from uuid import UUID
+
+import pytest
+
+from parlour.forgetting import erase
+from parlour.forgetting.erase import Services, Wish
+from parlour.forgetting.report import Kind, Target
+from parlour.infra.ids import uuid7
+from parlour.infra.postgres import Database
+from tests.integration.forgetting.aviary import Aviary, Room
+from tests.integration.memory.silent import Silent
+from tests.integration.memory.test_archived_words import aviary, grow_old, here, lying, of, run
+from tests.post import MediaBucket
+
+__all__ = ["aviary"]
+
+type Open = Callable[[], Database]
+
+
+class Meanwhile(MediaBucket):
+    """Somebody forgets something at the moment at which an archive's bytes arrive."""
+
+    def __init__(self, room: Room, open_database: Open) -> None:
+        super().__init__()
+        self.room, self.database = room, open_database()
+        self.thread: threading.Thread | None = None
+        self.wish: Wish | None = None
+        self.problems: list[BaseException] = []
+
+    def asked(self, kind: Kind, target: UUID) -> None:
+        self.wish = Wish(Target(kind, target))
+
+    def put(self, key: str, data: bytes, content_type: str, /) -> None:
+        if self.wish and self.thread is None:
+            self.thread = threading.Thread(target=self.forget, args=(self.wish,))
+            self.thread.start()
+            self.thread.join(2)
+        super().put(key, data, content_type)
+
+    def forget(self, wish: Wish) -> None:
+        desk = self.room.desk
+        given = Services(self.database, self, self.room.files, {}, desk.clock, uuid7)
+        try:
+            erase.forget(desk.admin, given, wish, lambda: 60.0)
+        except BaseException as problem:  # noqa: BLE001 - told by whoever waits
+            self.problems.append(problem)
+
+    def wait(self) -> None:
+        assert self.thread
+        self.thread.join(30)
+        assert not self.thread.is_alive()
+        assert not self.problems
+
+
+@pytest.mark.parametrize("kind", ["user", "message"])
+def test_what_is_forgotten_while_it_is_moved_lies_nowhere(aviary: Aviary, open_database: Open, kind: Kind) -> None:
+    talk = Silent(aviary.desk, 4)
+    grow_old(aviary)
+    bucket = Meanwhile(aviary.room, open_database)
+    bucket.asked(kind, talk.user if kind == "user" else of(aviary.desk, "Line 0 of the talk."))
+    run(aviary, bucket)
+    bucket.wait()
+    assert "Line 0 of the talk." not in lying(bucket)
+    assert ("Line 2 of the talk." in lying(bucket)) == (kind == "message")
+    assert "Line 0 of the talk." not in here(aviary.desk)
