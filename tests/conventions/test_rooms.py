@@ -90,6 +90,7 @@ PURE = {
         "state/done",
         "state/render",
         "state/shape",
+        "summary/amounts",
         "summary/anchors",
         "summary/answer",
         "summary/rows",

@@ -65,11 +65,15 @@ class Unusable(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a model is asked: the system's words and the user's, and which message stands under which number."""
+    """What a model is asked: the system's words and the user's, and which message stands under which number.
+
+    given: what is said in all that it is to tell of, without the numbers and days of its lines.
+    """
 
     system: str
     words: str
     numbers: Mapping[int, UUID]
+    given: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +109,9 @@ def ask(before: str, state: JsonObject, turns: Sequence[Turn], lost: Sequence[st
         *((*tagged("lost", "\n".join(f"- user: {foreign(one)}" for one in lost)), "\n\n") if lost else ()),
         *tagged("messages", "\n".join(lines)),
     ]  # fmt: skip
-    return Asked(_INSTRUCTIONS, "".join(parts), {number: one.id for number, one in enumerate(spoken, start=1)})
+    numbers = {number: one.id for number, one in enumerate(spoken, start=1)}
+    given = "\n".join((before, *lost, *(shortened(one.text, LONGEST) for one in spoken)))
+    return Asked(_INSTRUCTIONS, "".join(parts), numbers, given)
 
 
 def check(answer: str, asked: Asked) -> Written:
@@ -114,7 +120,7 @@ def check(answer: str, asked: Asked) -> Written:
     said = given.get("summary")
     if not isinstance(said, str):
         raise Unusable("bad_json")
-    text, made_up = _supported(said, asked.words)
+    text, made_up = _supported(said, asked.given)
     if not text:
         raise Unusable("nothing_left")
     kept, strange = _ids(given.get("kept_message_ids"), asked.numbers)

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from parlour.context.choose import words_in
+from parlour.memory.summary import amounts
+from parlour.memory.summary.amounts import Amount
 
 type Kind = Literal["identifier", "amount", "date", "name", "decision", "approval", "promise"]
 
@@ -42,23 +44,11 @@ _SENTENCE = re.compile(
     r"(?<!\bMr\.)(?<!\bMs\.)(?<!\bDr\.)(?<!\bMrs\.)(?<!\bRs\.)(?<!\bNo\.)(?<=[.!?\u0964\u0965])\s+"
     r"|(?<=[\u3002\uff01\uff1f])|\n+"
 )
-_CURRENCY = r"(?:[\u20a0-\u20bf$\u00a3\u00a5]|\b(?:Rs\.?|INR|USD|EUR|GBP|AED|CHF|JPY)(?![A-Za-z]))"
-_NUMBER = r"\d(?:[\d.,'\u2019\u00a0\u202f]*\d)?"
-_SCALE = r"(?:\s?(?:million|billion|thousand|lakhs?|crores?|bn|mn|[kKmM])\b)?"
-_UNIT = (
-    r"(?:%|percent|per cent|rupees?|dollars?|euros?|pounds?|\u0930\u0941\u092a\u092f\u0947|\u00b0C"
-    r"|[kcm]?m[23\u00b2\u00b3]?|kg|g|mg|tonnes?|tons?|litres?|liters?|l|ml|kW|kWh|MW|V|hours?|hrs?|minutes?|mins?|days?|weeks?|months?|years?|pieces?|units?|bags?"
-    r"|people|persons?|guests?|nights?|rooms?|seats?|boxes)(?![A-Za-z])"
-)
-_AMOUNTS = (
-    re.compile(rf"{_CURRENCY}\s?{_NUMBER}{_SCALE}", re.IGNORECASE),
-    re.compile(rf"(?<![\w.,]){_NUMBER}{_SCALE}\s?{_UNIT}", re.IGNORECASE),
-    re.compile(rf"(?<![\w.,]){_NUMBER}\s?(?:million|billion|thousand|lakhs?|lacs?|crores?)\b", re.IGNORECASE),
-)
 _MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
     r"|nov(?:ember)?|dec(?:ember)?)\b\.?"
 )
+_MONTH_AND_DAY = len("03-14")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _DAY_MONTH = re.compile(rf"(?<!\d)(\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?({_MONTH})(?:,?\s+(\d{{4}}))?", re.IGNORECASE)
 _MONTH_DAY = re.compile(rf"\b({_MONTH})\s+(\d{{1,2}})(?:st|nd|rd|th)?(?![\d:])(?:,?\s+(\d{{4}}))?", re.IGNORECASE)
@@ -74,6 +64,7 @@ _CODE = re.compile(
     r"(?<![A-Za-z0-9_#])#?(?=[A-Za-z0-9/_.-]*\d)(?=[A-Za-z0-9/_.-]*[A-Za-z])[A-Za-z0-9]+(?:[-/_.][A-Za-z0-9]+)*(?![A-Za-z0-9_])"
 )
 _LONG_NUMBER = re.compile(r"(?<![A-Za-z0-9.,])#?\d{5,}(?![A-Za-z0-9]|[.,]\d)|(?<![A-Za-z0-9])#\d+")
+_NAMED_CODE = re.compile(r"(?<=\bcode )(?:is |no\.? )?\d{3,}|(?<=\b(?:gate|room|flat|slot) )\d{3,}", re.IGNORECASE)
 _NO_CODE = re.compile(r"\d+(?:st|nd|rd|th|am|pm|[kmgx]|bn|mn|kg|km|cm|mm|ml|kw|mw|hrs?|mins?|m[23])", re.IGNORECASE)
 _NAME = r"(?-i:[A-Z])[^\W\d_]*(?:['\u2019-][^\W\d_]+)*(?=[\s.,;:!?)\]\"]|$)"
 _CALLED = re.compile(
@@ -99,7 +90,7 @@ _PROMISED = re.compile(
     r"\b(?:i|we)(?:['\u2019]ll| will| shall)\b(?! (?:not sure|be honest))|\bpromis\w+|\bguarantee\w*"
     r"|\bcommit(?:ted)? to\b"
     r"|\bwill (?:be )?(?:sen[dt]|deliver\w*|call(?:ed)?|paid?|pay|refund\w*|repl(?:y|ied)|complet\w+|ship\w*|arrive)\b"
-    r"|\u0935\u093e\u0926\u093e|\u0915\u0930\u0942\u0901?\u0902?\u0917[\u093e\u0940]|\u0915\u0930\u0947\u0902\u0917\u0947",
+    r"|\u0935\u093e\u0926\u093e|\u0942[\u0901\u0902]?\u0917[\u093e\u0940]|\u0915\u0930\u0947\u0902\u0917\u0947",
     re.IGNORECASE,
 )
 _SENTENCES: tuple[tuple[Kind, re.Pattern[str]], ...] = (
@@ -124,10 +115,10 @@ class Telling:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A text as it is searched for what must survive: its letters and digits alone, its numbers, dates and words."""
+    """A text as it is searched for what must survive: its letters and digits alone, its figures, dates and words."""
 
     squashed: str
-    numbers: frozenset[str]
+    amounts: frozenset[Amount]
     days: frozenset[str]
     words: frozenset[str]
 
@@ -148,23 +139,37 @@ def read(text: str) -> Said:
     """A text to look things up in."""
     plain = _digits(text).casefold()
     words = frozenset(words_in(plain))
-    spelt = {str(number) for number, word in enumerate(_NUMBERS, start=1) if word in words}
-    numbers = {_plain_number(one[0]) for one in re.finditer(_NUMBER, plain)}
-    return Said(_squashed(plain), frozenset(numbers | spelt), frozenset(_days(_digits(text))), words)
+    spelt = {Amount(str(number), "") for number, word in enumerate(_NUMBERS, start=1) if word in words}
+    days = frozenset(_days(_digits(text)))
+    figures = {one for found in telling(text) if found.kind == "amount" for one in amounts.of(found.value)}
+    return Said(_squashed(plain), frozenset(amounts.of(_without_days(plain)) | figures | spelt), days, words)
 
 
 def is_told(one: Telling, said: Said) -> bool:
     """Whether a text says this, in these words or in other ones that mean the same to anybody."""
     if one.kind == "amount":
-        return _plain_number(one.value) in said.numbers
+        return any(wanted.is_told_by(there) for wanted in amounts.of(one.value) for there in said.amounts)
     value, _, about = one.value.partition(_OF)
     if one.kind == "date":
-        return value in said.days or (_squashed(value) in said.squashed and _says(about, said))
+        return any(_is_day(value, there) for there in said.days) or (
+            _squashed(value) in said.squashed and _says(about, said)
+        )
     if one.kind == "identifier":
         return _squashed(value) in said.squashed
     if one.kind == "name":
         return said.words.issuperset(words_in(value))
     return _says(value, said)
+
+
+def _is_day(one: str, other: str) -> bool:
+    """Whether two dates are one: the year counts where both name it."""
+    return one == other or (len(one) != len(other) and one[-_MONTH_AND_DAY:] == other[-_MONTH_AND_DAY:])
+
+
+def _without_days(text: str) -> str:
+    for pattern in (*_DAYS, *_OTHER_DATES):
+        text = pattern.sub(_LOOKED_AT, text)
+    return text
 
 
 def _says(sentence: str, said: Said) -> bool:
@@ -211,13 +216,14 @@ def _value(kind: Kind, found: re.Match[str], sentence: str) -> str:
 
 
 def _days(text: str) -> Iterator[str]:
-    """The dates of a text as month-day: 03-14, whoever names the year. It may 5 times: that is no month."""
+    """The dates of a text as 2026-03-14, or 03-14 where none names the year. It may 5 times: that is no month."""
     for found in _ISO.finditer(text):
-        yield f"{int(found[2]):02}-{int(found[3]):02}"
+        yield f"{found[1]}-{int(found[2]):02}-{int(found[3]):02}"
     for pattern, month, day in ((_DAY_MONTH, 2, 1), (_MONTH_DAY, 1, 2)):
         for found in pattern.finditer(text):
             if found[month] != "may" or found[3]:
-                yield f"{_MONTHS.index(found[month][:3].lower()) + 1:02}-{int(found[day]):02}"
+                year = f"{found[3]}-" if found[3] else ""
+                yield f"{year}{_MONTHS.index(found[month][:3].lower()) + 1:02}-{int(found[day]):02}"
 
 
 def _around(sentence: str, start: int, end: int) -> str:
@@ -244,15 +250,6 @@ def _digits(text: str) -> str:
     )  # fmt: skip
 
 
-def _plain_number(text: str) -> str:
-    """The first number of a text without what parts its thousands: 45,000 and 45000 are one."""
-    found = re.search(_NUMBER, text)
-    if found is None:
-        return text
-    digits = re.sub(r"[,'\u2019\u00a0\u202f]", "", found[0])
-    return (digits.rstrip("0").rstrip(".") if "." in digits else digits) or "0"
-
-
 def _squashed(text: str) -> str:
     """Letters and digits alone: a number is the same with and without its blanks and dashes."""
     return "".join(one for one in text.casefold() if one.isalnum() or one in "+@")
@@ -262,6 +259,6 @@ _DAYS = (_ISO, _DAY_MONTH, _MONTH_DAY)
 _FIGURES: tuple[tuple[Kind, tuple[re.Pattern[str], ...]], ...] = (
     ("identifier", (_ADDRESSES,)),
     ("date", (*_DAYS, *_OTHER_DATES)),
-    ("amount", _AMOUNTS),
-    ("identifier", (_PHONE, _CODE, _LONG_NUMBER)),
+    ("amount", amounts.PATTERNS),
+    ("identifier", (_PHONE, _CODE, _LONG_NUMBER, _NAMED_CODE)),
 )

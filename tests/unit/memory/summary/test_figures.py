@@ -1,0 +1,61 @@
+"""A figure is told by a text that says as much of the same, and by no other one; a summary says none of its own."""
+
+import json
+from datetime import UTC, datetime
+from uuid import UUID
+
+import pytest
+
+from parlour.memory.summary import answer
+from parlour.memory.summary.stretch import Spoken, Turn
+from parlour.memory.summary.telling import is_told, read, telling
+
+NOT_TOLD = [
+    ("We need 12 bags of cement.", "They meet on 12 May."),
+    ("The advance is €45.000.", "There are 45 people."),
+    ("It costs 500 USD.", "It costs 500 EUR."),
+    ("The permit ends on 14 March 2027.", "The permit ends on 14 March 2025."),
+    ("Pay 5 lakh now.", "We wait for 5 people."),
+    ("Pay 1.5 million.", "It is 1.5 km away."),
+    ("कीमत 500 रुपये है।", "500 दिन"),
+    ("The gate code is 4471.", "They talk."),
+    ("मैं कल भेज दूँगा।", "वे बात करते हैं।"),
+]
+
+TOLD = [
+    ("We need 12 bags of cement.", "12 bags are needed."),
+    ("We need twelve bags.", "Twelve bags."),
+    ("The advance is €45.000.", "An advance of 45,000 euros."),
+    ("It costs 500 USD.", "It costs $500."),
+    ("The permit ends on 14 March 2027.", "The permit ends on March 14."),
+    ("The permit ends on 14 March.", "It ends on 14 March 2027."),
+    ("Invoice total is Rs 1,00,000.", "The total is 100000."),
+    ("Pay 1.5 lakh.", "They pay ₹1,50,000."),
+    ("Pay 5 lakh rupees.", "They pay 5 lakh."),
+    ("It takes 3 hrs.", "It takes 3 hours."),
+    ("कीमत 500 रुपये है।", "The price is Rs. 500."),
+    ("The gate code is 4471.", "The code of the gate is 4471."),
+]
+
+
+@pytest.mark.parametrize(("text", "summary"), NOT_TOLD)
+def test_another_figure_does_not_tell_it(text: str, summary: str) -> None:
+    found = telling(text)
+    assert found
+    assert not all(is_told(one, read(summary)) for one in found)
+
+
+@pytest.mark.parametrize(("text", "summary"), TOLD)
+def test_the_same_figure_tells_it_however_it_is_written(text: str, summary: str) -> None:
+    figures = [one for one in telling(text) if one.kind in ("amount", "date", "identifier")]
+    assert all(is_told(one, read(summary)) for one in figures)
+
+
+def test_the_numbers_and_days_of_the_lines_give_a_summary_no_figures() -> None:
+    spoken = [
+        Spoken(UUID(int=100 + n), "Hello there friend.", False, datetime(2026, 3, 1, tzinfo=UTC)) for n in range(30)
+    ]
+    asked = answer.ask("", {}, [Turn(UUID(int=n), n, (one,), 1) for n, one in enumerate(spoken, start=1)])
+    said = "A refund of 20 percent. The price is Rs 26. It is INR 2,026. They greet."
+    written = answer.check(json.dumps({"summary": said}), asked)
+    assert (written.text, written.made_up) == ("They greet.", 3)
