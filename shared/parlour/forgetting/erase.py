@@ -202,7 +202,7 @@ class _Work:
             self._rows()
             if found := self._run(self._end):
                 return found
-            self._take(Seen(is_again=True))
+            self._take(Seen(stage="over", is_again=True))
 
     def _run[R](self, work: Callable[[Transaction], R]) -> R:
         return self.services.database.run(self.principal, work)

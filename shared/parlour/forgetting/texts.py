@@ -70,15 +70,20 @@ class Search:
     seen: Seen
 
     def look(self, left: SecondsLeft) -> bool:
-        """Go on as long as there is time; whether the records of theirs were all read, and of others' any."""
+        """Go on as long as there is time; whether the records of theirs were all read, and of others' any. What is the
+        tenant's own is looked for only where not all of others' were, by reading theirs once more."""
         seen = self.seen
-        if not seen.is_theirs_read:
-            seen.is_theirs_read = self._through(left, _EVER, mine=True)
-        if seen.is_whole or not seen.is_theirs_read:
-            return seen.is_whole
-        looked = seen.looked
-        seen.is_whole = self._through(left, _EVER, mine=False)
-        return seen.is_whole or seen.looked > looked
+        if seen.stage == "theirs" and self._through(left, _EVER, mine=True):
+            seen.stage = "others"
+        if seen.stage == "others":
+            looked = seen.looked
+            seen.is_whole = self._through(left, _EVER, mine=False)
+            if seen.is_whole or seen.looked > looked:
+                seen.last = BEFORE_ALL
+                seen.stage = "over" if seen.is_whole or not self.reach.sessions else "everybodys"
+        if seen.stage == "everybodys" and self._through(left, _EVER, mine=True):
+            seen.stage = "over"
+        return seen.stage == "over"
 
     def look_again(self, since: datetime) -> None:
         """What was written since then, while it was looked."""
@@ -110,7 +115,7 @@ class Search:
             rows = self.read(_reading(whose, month, seen.last))
             for row in rows:
                 (self._of_theirs if mine else self._of_others)(row, sought)
-            seen.looked += len(rows)
+            seen.looked += len(rows) if seen.stage != "everybodys" else 0
             if len(rows) < _AT_ONCE:
                 seen.last = BEFORE_ALL
                 return True
@@ -122,7 +127,8 @@ class Search:
         shelves, hashes = _opened(row)
         if row.session_id in self.reach.sessions:
             _note(self.seen.own, row, hashes)
-            self.seen.everybodys.update(*(one.everybodys() for one in shelves))
+            if self.seen.stage not in {"theirs", "others"} and not self.seen.is_whole:
+                self.seen.everybodys.update(*(one.everybodys() for one in shelves))
             return
         _note(self.seen.talked, row, hashes)
         of_session = replace(sought, numbers=self.reach.numbers.get(row.session_id or row.turn_id, set()))

@@ -8,7 +8,7 @@ import functools
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from datetime import date
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 from uuid import UUID
 
 from parlour.forgetting.lineage import Reach
@@ -37,8 +37,8 @@ class Seen:
     emptied     what tells of something that goes.
     last        the record that was read last, by turn and step; looked: how many were read.
     naming      records that stay and name something that goes by its handle.
-    is_theirs_read  whether all records of theirs were; is_whole: and all others'.
-    is_again    whether all was looked through before, and this is about what was written since.
+    stage       whose records are being read: theirs, others', theirs for what is everybody's; over: no more.
+    is_whole    whether all were read; is_again: they were before, and this is about what was written since.
     """
 
     own: Hashes = field(default_factory=dict)
@@ -51,7 +51,7 @@ class Seen:
     naming: set[tuple[UUID, int]] = field(default_factory=set)
     last: tuple[UUID, int] = BEFORE_ALL
     looked: int = 0
-    is_theirs_read: bool = False
+    stage: Literal["theirs", "others", "everybodys", "over"] = "theirs"
     is_whole: bool = False
     is_again: bool = False
 

@@ -4,7 +4,7 @@ import pytest
 
 from local.database import Cluster
 from parlour.forgetting import erase, texts
-from parlour.forgetting.erase import Services, Wish
+from parlour.forgetting.erase import Services, Unfinished, Wish
 from parlour.forgetting.report import Target
 from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import JsonObject
@@ -81,7 +81,10 @@ def test_where_not_all_records_were_looked_through_what_others_count_on_is_known
     services = Services(desk.database, aviary.bucket, aviary.room.files, {}, desk.clock, uuid7)
     monkeypatch.setattr(texts, "_AT_ONCE", 1)
     left = iter([60.0] * 3)  # their own is read, and that there is no other of theirs, and one of somebody else's
-    report = erase.forget(desk.admin, services, Wish(Target("user", talk.user)), lambda: next(left, 5.0))
+    wish = Wish(Target("user", talk.user))
+    with pytest.raises(Unfinished):
+        erase.forget(desk.admin, services, wish, lambda: next(left, 5.0))
+    report = erase.forget(desk.admin, services, wish, lambda: 60.0)
     assert "went unseen" in str(report["out_of_reach"])
     other.say("And who pours on Monday?", says("The night shift."))
     made_again = again(other)
