@@ -1,7 +1,7 @@
 """The part of the working day in which a long conversation is summarised: first in vain, then twice, so that it has two
 anchors; what must survive is kept, told, and lost."""
 
-from parlour.memory.summary.writer import next_try
+from parlour.memory.summary.tries import next_try
 from tests.desk import Desk, says
 from tests.integration.memory.long_talk import LongTalk, written
 

@@ -5,7 +5,7 @@ import pytest
 from parlour.context.past import WITHDRAWN
 from parlour.infra.errors import ProviderUnavailable
 from parlour.memory.summary import wanted
-from parlour.memory.summary.writer import next_try
+from parlour.memory.summary.tries import next_try
 from tests.desk import Desk, says, searches
 from tests.integration.memory.long_talk import LongTalk, written
 

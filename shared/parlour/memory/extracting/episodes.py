@@ -36,9 +36,17 @@ def like(text: str, known: Sequence[Kept]) -> UUID | None:
     return best.id if best is not None and _shared(text, best.text) >= _ALIKE else None
 
 
+def has_same_figures(one: str, other: str) -> bool:
+    """Whether two episodes name the same figures: who paid 500 has not paid 900, however alike that sounds."""
+    return _figures(one) == _figures(other)
+
+
+def _figures(text: str) -> set[str]:
+    return {stem(word) for word in telling(text) if any(map(str.isdigit, word))}
+
+
 def _shared(one: str, other: str) -> float:
     first, second = ({stem(word) for word in telling(text)} for text in (one, other))
-    figures = [{word for word in found if any(map(str.isdigit, word))} for found in (first, second)]
-    if figures[0] != figures[1] or not first | second:
+    if not first | second or not has_same_figures(one, other):
         return 0.0
     return len(first & second) / len(first | second)

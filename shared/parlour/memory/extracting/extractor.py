@@ -251,8 +251,9 @@ class _Work:
     ) -> int:  # fmt: skip
         """Write the episodes, each into an earlier one that says nearly the same, where there is one; how many have
         rows of their own."""
-        for pair in store.near_episodes(tx, about.scope, now - _LOOK_BACK, _NEAR):
-            store.fold_into(tx, pair.young, pair.old)
+        for pair in store.near_episodes(tx, about.scope, now - _LOOK_BACK, _NEAR, _MOST_EPISODES):
+            if episodes.has_same_figures(pair.told, pair.told_before):
+                store.fold_into(tx, pair.young, pair.old)
         there = store.recent_episodes(tx, about.scope, _MOST_EPISODES) if told else []
         written = 0
         for one, new in zip(told, ids, strict=True):

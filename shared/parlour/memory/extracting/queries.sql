@@ -122,15 +122,21 @@ UPDATE episodes
  WHERE id = %(id)s;
 
 -- name: near_episodes
--- Pairs of a user's episodes that mean nearly the same by their vectors: the younger, and the older one that it is like.
-SELECT DISTINCT ON (young.id) young.id AS young, old.id AS old
-  FROM episodes young
-  JOIN episodes old ON old.user_id = young.user_id AND old.binding_id = young.binding_id AND old.id < young.id
-  JOIN embeddings a ON a.row_id = young.row_id
-  JOIN embeddings b ON b.row_id = old.row_id AND b.model = a.model
- WHERE young.user_id = %(user_id)s AND young.binding_id = %(binding_id)s AND young.created_at > %(since)s
-   AND young.origin = 'extracted' AND a.vector <=> b.vector < %(near)s
- ORDER BY young.id, a.vector <=> b.vector;
+-- Pairs of a user's newest episodes that mean nearly the same by their vectors: the younger, and the older one that it is
+-- like, with what they tell.
+WITH mine AS MATERIALIZED (
+    SELECT e.id, e.text, e.origin, v.model, v.vector
+      FROM episodes e
+      JOIN embeddings v ON v.row_id = e.row_id
+     WHERE e.user_id = %(user_id)s AND e.binding_id = %(binding_id)s AND e.created_at > %(since)s
+     ORDER BY e.created_at DESC, e.id DESC
+     LIMIT %(most)s
+)
+SELECT DISTINCT ON (young.id) young.id AS young, old.id AS old, young.text AS told, old.text AS told_before
+  FROM mine young
+  JOIN mine old ON old.id < young.id AND old.model = young.model
+ WHERE young.origin = 'extracted' AND young.vector <=> old.vector < %(near)s
+ ORDER BY young.id, young.vector <=> old.vector;
 
 -- name: drop_episode
 -- An episode that another one tells goes, with its row.

@@ -69,10 +69,12 @@ class NextTurns:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two episodes that are alike."""
+    """Two episodes that are alike, and what they tell."""
 
     young: UUID
     old: UUID
+    told: str
+    told_before: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,9 +151,11 @@ def fold_episode(tx: Transaction, episode_id: UUID, messages: Sequence[UUID], un
     tx.run(SQL["fold_episode"], id=episode_id, messages=list(messages), until_at=until_at)
 
 
-def near_episodes(tx: Transaction, scope: Scope, since: datetime, near: float) -> list[Pair]:
+def near_episodes(tx: Transaction, scope: Scope, since: datetime, near: float, most: int) -> list[Pair]:
+    """Pairs among the newest `most`, by vectors that are nearer than `near`."""
     return tx.all(
-        SQL["near_episodes"], Pair, user_id=scope.user_id, binding_id=scope.binding_id, since=since, near=near
+        SQL["near_episodes"], Pair, user_id=scope.user_id, binding_id=scope.binding_id, since=since, near=near,
+        most=most,
     )  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from parlour.memory.summary.writer import next_try
+from parlour.memory.summary.tries import next_try
 
 
 @pytest.mark.parametrize(("failures", "minutes"), [(1, 10), (2, 20), (3, 40), (6, 320), (7, 360), (50, 360)])

@@ -1,0 +1,13 @@
+"""Which episodes are one: those in nearly the same words, with the same figures."""
+
+from uuid import UUID
+
+from parlour.memory.extracting.episodes import Kept, has_same_figures, like
+
+
+def test_what_differs_in_a_figure_is_another_one() -> None:
+    assert not has_same_figures("Paid 500 rupees for the tiles.", "Paid 900 rupees for the tiles.")
+    assert has_same_figures("Paid 500 rupees for the tiles.", "For tiles 500 rupees were paid.")
+    known = [Kept(UUID(int=1), "Paid 500 rupees for the tiles.")]
+    assert like("Paid 900 rupees for the tiles.", known) is None
+    assert like("Paid 500 rupees for the tiles.", known) == UUID(int=1)
