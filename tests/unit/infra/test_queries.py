@@ -5,6 +5,13 @@ from pathlib import Path
 import pytest
 
 from parlour.infra.queries import Queries, parse
+from parlour.knowledge.search import store as search
+from parlour.memory.recalling import store as recalling
+from parlour.tenancy import store as tenancy
+from parlour.turns.prompts import store as prompts
+
+_REMEMBERED = 4_096
+"""Characters of a statement up to which psycopg does not read it anew each time."""
 
 TEXT = """
 -- name: one
@@ -69,3 +76,9 @@ def test_the_file_is_read_when_first_asked_for(tmp_path: Path) -> None:
     (tmp_path / "room").mkdir()
     (tmp_path / "room" / "queries.sql").write_text(TEXT, "utf-8")
     assert queries["two"].name == "room.two"
+
+
+def test_what_every_turn_asks_is_short_enough_for_psycopg_to_remember_how_it_is_written() -> None:
+    asked = [prompts.SQL["earlier"], prompts.SQL["keep_prompt"], recalling.SQL["remembered"], tenancy.SQL["persona"]]
+    asked += [search.SQL["recall"], search.SQL["number_rows"]]
+    assert {one.name: len(one.sql) for one in asked if len(one.sql) > _REMEMBERED} == {}

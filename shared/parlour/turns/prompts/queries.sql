@@ -24,7 +24,7 @@ WITH kept AS (
              WHERE m.turn_id = t.id) AS messages
       FROM turns t
      WHERE t.session_id = %(session_id)s AND t.number < %(before)s
-       AND t.number >= (SELECT COALESCE((SELECT (standing -> 'lead' ->> 'since')::int FROM kept), 0))
+       AND t.number >= (SELECT COALESCE((SELECT (standing #>> '{lead,since}')::int FROM kept), 0))
      ORDER BY t.number DESC
      LIMIT %(most)s
 ), pinned AS (
@@ -53,8 +53,8 @@ WITH kept AS (
     SELECT t.id
       FROM turns t
      WHERE t.session_id = %(session_id)s AND t.number < %(before)s
-       AND t.number >= (SELECT COALESCE((SELECT LEAST((standing -> 'lead' -> 'turns' ->> 0)::int,
-                                                      (standing -> 'lead' ->> 'since')::int) FROM kept),
+       AND t.number >= (SELECT COALESCE((SELECT LEAST((standing #>> '{lead,turns,0}')::int,
+                                                      (standing #>> '{lead,since}')::int) FROM kept),
                                         %(before)s - %(most)s))
      UNION
     SELECT t.id
@@ -83,9 +83,9 @@ WITH kept AS (
               FROM summed) AS summary,
            (SELECT s.version IS NULL OR f.level > %(clearance)s OR f.is_gone
               FROM pinned p
-              LEFT JOIN summaries s ON s.session_id = %(session_id)s AND s.version = p.version
-             CROSS JOIN LATERAL fate_of(s.told_of) f) AS is_summary_closed,
-           (SELECT COALESCE(held_until > %(at)s, false) OR due_at <= %(awaited)s
+              LEFT JOIN summaries s ON s.session_id = %(session_id)s AND s.version = p.version,
+                   fate_of(s.told_of) f) AS is_summary_closed,
+           (SELECT held_until > %(at)s IS TRUE OR due_at <= %(awaited)s
               FROM work_due
              WHERE tenant_id = current_tenant() AND kind = 'summary' AND id = %(session_id)s) AS awaited,
            (SELECT jsonb_object_agg(script, factor)
