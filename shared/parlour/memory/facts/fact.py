@@ -13,13 +13,13 @@ type Taken = Literal["new", "same", "refines", "contradicts", "retracted"]
 
 type Refused = Literal[
     "duplicate", "weaker", "older", "nothing_to_end", "below_floor", "not_users_own", "not_stated", "unknown_message",
-    "sensitive", "malformed", "private",
+    "sensitive", "malformed",
 ]  # fmt: skip
 """What changes nothing, and why.
 
-duplicate        taken from the very messages that the fact was taken from.
+duplicate        taken from the very messages that the fact was taken from, or one that was forgotten.
 weaker           less sure than what it would replace, and the user did not say that anything changed.
-older            said before what is known by now, or before it was taken back.
+older            said before what is known by now, or before it, or everything, was taken back.
 nothing_to_end   taken back, and nothing of the kind is known.
 below_floor      less sure than anything that is kept.
 not_users_own    its words stand in none of the user's own messages.
@@ -27,7 +27,6 @@ not_stated       the user asked, supposed or said it of somebody else.
 unknown_message  it names no message of the user's.
 sensitive        a password, a card, a number of an identity paper: never kept.
 malformed        it could not be read, or there was no answer for the reason beside it.
-private          of a conversation that others read.
 """
 
 type Decision = Taken | Refused | Literal["crowded_out"]

@@ -62,7 +62,7 @@ class Rule:
     confidence how sure it is that who says so means it.
     as_said    how the value reads: {v} is what was said.
     kind       how the value is checked: name, short (a few words of content), free.
-    ends, adds, changes  as a candidate's.
+    changes    as a candidate's.
     """
 
     pattern: str
@@ -70,8 +70,6 @@ class Rule:
     confidence: float = 0.9
     as_said: str = "{v}"
     kind: str = "short"
-    ends: bool = False
-    adds: bool = False
     changes: bool = False
 
 
