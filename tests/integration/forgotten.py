@@ -68,6 +68,9 @@ def grown_old(desk: Desk) -> None:
         due.note(tx, talk.session)
     talk.fall_silent()
     episode = {"text": "They told that they live in Pune.", "messages": [22]}
+    desk.rows("UPDATE tenants SET daily_cap_usd = 0 RETURNING 1")
+    talk.consolidate("{}")
+    desk.rows("UPDATE tenants SET daily_cap_usd = NULL RETURNING 1")
     talk.consolidate(json.dumps({"facts": [], "episodes": [episode]}))
     talk.fall_silent(-25)
     others = [Silent(desk, archive.KEPT_TURNS + 1) for _ in range(2)]

@@ -5,7 +5,7 @@ their vectors."""
 from datetime import timedelta
 from unittest.mock import patch
 
-from parlour.infra.errors import ProviderUnavailable
+from parlour.infra.errors import ProviderUnavailable, SpendRefused
 from parlour.infra.ids import uuid7
 from parlour.memory.facts import everybody, keep
 from parlour.memory.facts.everybody import Common
@@ -19,7 +19,8 @@ def looked_through(desk: Desk) -> None:
     """A visitor tells of themselves."""
     talk = Conversation(desk)
     talk.say("My name is Meera. I live in Pune. We do the accounts of the shop in Tally.")
-    talk.look_through(*[ProviderUnavailable("away")] * 4)
+    talk.look_through(SpendRefused("no room"))
+    talk.look_through(*[ProviderUnavailable("away")] * 4, after=timedelta(hours=2))
     talk.look_through(answer(fact("about.software", "Tally", 1), episodes=[(_TOLD, [1])]), after=timedelta(hours=1))
     talk.say("I live in Pune. We do the accounts of the shop in Tally.")
     talk.look_through(answer(fact("city", "Zurich", 1), episodes=[(_TOLD, [1]), ("Tally has the shop.", [1])]))

@@ -1,6 +1,7 @@
 """The part of the working day in which a long conversation is summarised: first in vain, then twice, so that it has two
 anchors; what must survive is kept, told, and lost."""
 
+from parlour.infra.errors import SpendRefused
 from parlour.memory.summary.tries import next_try
 from tests.desk import Desk, says
 from tests.integration.memory.long_talk import LongTalk, written
@@ -14,6 +15,8 @@ def summarised(desk: Desk) -> None:
     talk = LongTalk(desk)
     for _ in range(3):
         _burst(talk)
+    talk.summarise(SpendRefused("no room"))
+    desk.clock.now += next_try(0)
     talk.summarise("No JSON.")
     desk.clock.now += next_try(1)
     talk.summarise(written("The policy is PX-48213."))
