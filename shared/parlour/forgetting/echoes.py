@@ -26,9 +26,22 @@ _SPECIAL = re.compile(r"([\\%_])")
 
 def needles(text: str) -> list[str]:
     """What the text is told by, the most telling first: its lines, then its telling words; each once."""
+    lines, words = _all(text)
+    least = MOST // 2
+    kept = words[: max(least, MOST - len(lines))]
+    return [*lines[: MOST - len(kept)], *kept]
+
+
+def is_cut(text: str) -> bool:
+    """Whether there is more of it than it is looked for by."""
+    lines, words = _all(text)
+    return len(lines) + len(words) > MOST
+
+
+def _all(text: str) -> tuple[list[str], list[str]]:
     lines = [line.strip()[:LONGEST] for line in text.splitlines()]
-    found = [line for line in lines if len(line) >= LEAST_LINE]
-    return list(dict.fromkeys([*found, *telling(text)]))[:MOST]
+    whole = list(dict.fromkeys(line for line in lines if len(line) >= LEAST_LINE))
+    return whole, [word for word in telling(text) if word not in set(whole)]
 
 
 def telling(text: str) -> list[str]:

@@ -19,7 +19,7 @@ from parlour.forgetting import archives, lineage, names, report, store, taking, 
 from parlour.forgetting.letters import Known
 from parlour.forgetting.lineage import Reach
 from parlour.forgetting.report import Beyond, Report, Target
-from parlour.forgetting.store import ReportRow, UnderWayRow
+from parlour.forgetting.store import ListedRow, ReportRow, UnderWayRow
 from parlour.forgetting.texts import Search
 from parlour.forgetting.under_way import Done, Left, Seen
 from parlour.infra import log
@@ -108,10 +108,10 @@ def forget(principal: Principal, services: Services, wish: Wish, seconds_left: S
     return found
 
 
-def reports(principal: Principal, tx: Transaction, most: int = 50) -> list[ReportRow]:
+def reports(principal: Principal, tx: Transaction, most: int = 50) -> list[ListedRow]:
     """What was forgotten in the tenant, or is being forgotten, latest first. Needs the role admin."""
     roles.require(principal, "admin")
-    return store.reports(tx, most)
+    return store.listed(tx, most)
 
 
 def one_report(principal: Principal, tx: Transaction, report_id: UUID) -> JsonObject:

@@ -49,7 +49,8 @@ class Reach:
     sessions  that go as a whole; touched: those that stay, of which some turns lose their words.
     turns     that go or lose their words; silenced: the latter, in sessions that stay, with their `numbers`.
     falling   searchable rows that go with their sessions, by themselves.
-    needles   words that tell of it wherever they stand.
+    needles   words that tell of it wherever they stand; is_cut: whether there are more than are looked for.
+    titled    sessions of the user whose titles say such.
     changed   records that calls of these turns changed, or made and somebody else has worked on since; values: what of
               that still stands in them; telling: what tells of all that the calls wrote, wherever it stands.
     hushed    turns of others in which it was read and not said: their replies stay; nearby: their sessions.
@@ -71,6 +72,8 @@ class Reach:
     numbers: dict[UUID, set[int]] = field(default_factory=dict)
     falling: set[UUID] = field(default_factory=set)
     needles: list[str] = field(default_factory=list)
+    is_cut: bool = False
+    titled: list[UUID] = field(default_factory=list)
     changed: list[ChangedRow] = field(default_factory=list)
     values: list[str] = field(default_factory=list)
     telling: list[str] = field(default_factory=list)
@@ -153,6 +156,7 @@ def _user(tx: Transaction, found: Reach) -> None:
     found.sessions, found.turns = found.ids("sessions"), found.ids("turns")
     found.falling = set(found.ids("context_rows"))
     found.addresses = store.words(tx, "addresses", ids=found.ids("users"))
+    found.add("messages", store.ids(tx, "codes_of", users=found.ids("users")), "emptied")
 
 
 def _message(tx: Transaction, found: Reach) -> None:
@@ -162,7 +166,11 @@ def _message(tx: Transaction, found: Reach) -> None:
     found.add("messages", [said.id], "emptied")
     found.user_id, found.touched = said.user_id, [said.session_id]
     found.provider_ids = [said.provider_message_id] if said.provider_message_id else []
-    found.needles = _own_words(tx, said)
+    found.needles, found.is_cut = _own_words(tx, said), echoes.is_cut(said.body)
+    if found.needles:
+        patterns = echoes.patterns(found.needles)
+        found.titled = store.ids(tx, "titles_saying", user_id=said.user_id, patterns=patterns)
+        found.add("sessions", [f"{one}/title" for one in found.titled], "emptied")
     own = [said.turn_id] if said.turn_id else []
     _with_turns(tx, found, [*own, *_echoing(tx, said, found.needles)])
 

@@ -4,8 +4,22 @@
 -- Everything that is a user's own, row by row, with whoever turned out to be the same person.
 WITH one AS MATERIALIZED (
     SELECT COALESCE(merged_into, id) AS id FROM users WHERE id = %(id)s
-), who AS MATERIALIZED (
+), same AS MATERIALIZED (
     SELECT u.id FROM users u, one WHERE u.id = one.id OR u.merged_into = one.id
+), who AS MATERIALIZED (
+    -- With whoever was made only to send them a code to, was never heard of, and is waited for by nobody else.
+    SELECT id FROM same
+     UNION
+    SELECT l.contact_id
+      FROM phone_links l
+     WHERE l.user_id = ANY(ARRAY(SELECT id FROM same)) AND l.is_new AND l.linked_at IS NULL AND l.contact_id IS NOT NULL
+       AND NOT EXISTS (SELECT FROM messages m JOIN sessions s ON s.id = m.session_id
+                        WHERE s.user_id = l.contact_id AND m.kind <> 'code')
+       AND NOT EXISTS (SELECT FROM users v WHERE v.merged_into = l.contact_id)
+       AND NOT EXISTS (SELECT FROM phone_links o
+                        WHERE o.contact_id = l.contact_id AND o.user_id <> ALL(ARRAY(SELECT id FROM same))
+                          AND (o.linked_at IS NOT NULL
+                               OR EXISTS (SELECT FROM work_due w WHERE w.kind = 'phone_link' AND w.id = o.id)))
 ), s AS MATERIALIZED (
     SELECT id FROM sessions WHERE user_id = ANY(ARRAY(SELECT id FROM who))
 ), t AS MATERIALIZED (
@@ -53,6 +67,18 @@ SELECT 'users' AS place, id::text AS id FROM who
               AND (id = ANY(ARRAY(SELECT id FROM s)) OR id = ANY(ARRAY(SELECT id FROM o))
                    OR id IN (SELECT c.id FROM tool_calls c WHERE c.turn_id = ANY(ARRAY(SELECT id FROM t)))
                    OR id IN (SELECT l.id FROM phone_links l WHERE l.user_id = ANY(ARRAY(SELECT id FROM who))));
+
+-- name: codes_of
+-- The messages in which some users' codes went to people who were known before.
+SELECT m.id
+  FROM phone_links l
+  JOIN messages m ON m.id = l.message_id
+  JOIN sessions s ON s.id = m.session_id
+ WHERE l.user_id = ANY(%(users)s::uuid[]) AND s.user_id <> ALL(%(users)s::uuid[]) AND m.body <> '';
+
+-- name: titles_saying
+-- A user's sessions whose title says one of some words.
+SELECT id FROM sessions WHERE user_id = %(user_id)s AND title ILIKE ANY(%(patterns)s::text[]);
 
 -- name: message
 -- A message, in whose conversation and turn it is; of one that was archived its searchable row has the words.
@@ -155,7 +181,13 @@ WITH t AS MATERIALIZED (
     SELECT session_id, min(number) AS number, min(frozen_at) AS since
       FROM turns WHERE id = ANY(%(turns)s::uuid[]) GROUP BY session_id
 ), e AS MATERIALIZED (
+    -- Those of whole stretches with the later ones, which are gone through again.
     SELECT id, row_id FROM episodes WHERE messages && %(messages)s::uuid[]
+     UNION
+    SELECT p.id, p.row_id
+      FROM t JOIN episodes p ON p.session_id = t.session_id AND p.origin = 'consolidated'
+     WHERE EXISTS (SELECT FROM messages m JOIN turns n ON n.id = m.turn_id
+                    WHERE m.id = ANY(p.messages) AND n.number >= t.number)
 ), r AS MATERIALIZED (
     SELECT row_id AS id FROM e WHERE row_id IS NOT NULL
      UNION
@@ -163,7 +195,9 @@ WITH t AS MATERIALIZED (
      WHERE c.kind = 'summary_anchor' AND c.created_at >= t.since
 )
 SELECT 'facts' AS place, id::text AS id FROM facts WHERE messages && %(messages)s::uuid[]
- UNION ALL SELECT 'fact_decisions', id::text FROM fact_decisions WHERE messages && %(messages)s::uuid[]
+ UNION ALL SELECT 'fact_decisions', id::text FROM fact_decisions
+            WHERE messages && %(messages)s::uuid[]
+              AND (decision <> 'forgotten' OR messages <@ %(messages)s::uuid[])
  UNION ALL SELECT 'episodes', id::text FROM e
  UNION ALL SELECT 'context_rows', id::text FROM r
  UNION ALL SELECT 'embeddings', row_id || '/' || model FROM embeddings WHERE row_id = ANY(ARRAY(SELECT id FROM r))
@@ -175,10 +209,13 @@ SELECT 'facts' AS place, id::text AS id FROM facts WHERE messages && %(messages)
  UNION ALL SELECT 'session_prompts', p.session_id::text FROM t JOIN session_prompts p ON p.session_id = t.session_id;
 
 -- name: drawn_elsewhere
--- Facts of a persona or a team, and episodes, that were drawn from some messages.
+-- Facts of a persona or a team that were drawn from some messages, and what was decided of them; that something was
+-- forgotten is known for as long as another message says it.
 SELECT 'facts' AS place, id::text AS id FROM facts WHERE messages && %(messages)s::uuid[] AND scope <> 'user'
  UNION ALL
-SELECT 'fact_decisions', d.id::text FROM fact_decisions d WHERE d.messages && %(messages)s::uuid[];
+SELECT 'fact_decisions', d.id::text FROM fact_decisions d
+ WHERE d.messages && %(messages)s::uuid[]
+   AND (d.decision <> 'forgotten' OR d.messages <@ %(messages)s::uuid[]);
 
 -- name: made_by_calls
 -- The records that calls of some turns made and that nobody else has changed, linked or filled since, their handles, all
@@ -474,8 +511,13 @@ SELECT f.tenant_id, %(id)s, f.user_id, f.binding_id, f.session_id, f.key, f.orig
 ON CONFLICT (tenant_id, id) DO NOTHING;
 
 -- name: drop_facts
--- Take facts away, and what is known of how they came about and where they were recalled.
-WITH told AS (
+-- Take facts away, and what is known of how they came about and where they were recalled. Of one that was forgotten
+-- before it is known by the messages that are left.
+WITH known AS (
+    UPDATE fact_decisions
+       SET messages = ARRAY(SELECT one FROM unnest(messages) AS one WHERE one <> ALL(%(messages)s::uuid[]))
+     WHERE decision = 'forgotten' AND messages && %(messages)s::uuid[] AND id <> ALL(%(decisions)s::uuid[])
+), told AS (
     DELETE FROM fact_decisions WHERE id = ANY(%(decisions)s::uuid[]) OR fact_id = ANY(%(ids)s::uuid[])
 )
 DELETE FROM facts WHERE id = ANY(%(ids)s::uuid[]);
@@ -493,19 +535,36 @@ RETURNING f.id;
 
 -- name: drop_memory
 -- Take away what some conversations came to: episodes, summaries (as session/version), what was kept word for word, and
--- the state of the agent in them.
-WITH lived AS (
+-- the state of the agent in them. What a consolidation made from their first such turn on is made again.
+WITH back AS MATERIALIZED (
+    SELECT o.id, LEAST(o.number, min(n.number)) - 1 AS until
+      FROM unnest(%(sessions)s::uuid[], %(firsts)s::int[]) AS o (id, number)
+      LEFT JOIN episodes p ON p.session_id = o.id AND p.id = ANY(%(episodes)s::uuid[]) AND p.origin = 'consolidated'
+      LEFT JOIN messages m ON m.id = ANY(p.messages)
+      LEFT JOIN turns n ON n.id = m.turn_id
+     GROUP BY o.id, o.number
+), lived AS (
     DELETE FROM episodes WHERE id = ANY(%(episodes)s::uuid[])
 ), kept AS (
     DELETE FROM kept_verbatim WHERE id = ANY(%(kept)s::uuid[])
 ), understood AS (
     DELETE FROM agent_states WHERE session_id = ANY(%(states)s::uuid[])
-), consolidated AS (
-    UPDATE sessions SET consolidated_at = NULL, consolidated_turn = 0
-     WHERE id = ANY(%(sessions)s::uuid[]) AND consolidated_at IS NOT NULL
-), named AS (
-    UPDATE sessions SET title = '', titled_by = ''
-     WHERE id = ANY(%(titled)s::uuid[]) AND titled_by IN ('code', 'model')
+), again AS (
+    INSERT INTO work_due (tenant_id, kind, id, due_at)
+    SELECT s.tenant_id, 'consolidation', s.id, %(now)s
+      FROM back b JOIN sessions s ON s.id = b.id AND s.consolidated_turn > b.until
+        ON CONFLICT (tenant_id, kind, id) DO NOTHING
+), changed AS (
+    UPDATE sessions s
+       SET consolidated_turn = LEAST(s.consolidated_turn, COALESCE(b.until, s.consolidated_turn)),
+           title = CASE WHEN g.is_gone THEN '' ELSE s.title END, titled_by = CASE WHEN g.is_gone THEN '' ELSE s.titled_by END
+      FROM unnest(%(sessions)s::uuid[] || %(titled)s::uuid[] || %(saying)s::uuid[]) AS one (id)
+      LEFT JOIN back b ON b.id = one.id
+     CROSS JOIN LATERAL (SELECT one.id = ANY(%(saying)s::uuid[]) AS said) t
+     CROSS JOIN LATERAL (
+           SELECT t.said OR one.id = ANY(%(titled)s::uuid[])
+                            AND (SELECT o.titled_by FROM sessions o WHERE o.id = one.id) IN ('code', 'model') AS is_gone) g
+     WHERE s.id = one.id
 )
 DELETE FROM summaries WHERE session_id || '/' || version = ANY(%(summaries)s::text[]);
 
@@ -664,6 +723,13 @@ UPDATE forgettings SET done = %(done)s WHERE id = %(id)s AND state = 'under way'
 UPDATE forgettings
    SET state = 'done', seen = NULL, left_over = NULL, told = NULL, done = NULL, report = %(report)s, at = %(at)s
  WHERE id = %(id)s AND state = 'under way';
+
+-- name: listed
+-- What was forgotten, latest first, without what became of each row.
+SELECT id, kind, target_id, asked_by, report -> 'counts' AS counts, (report ->> 'finished')::boolean AS finished, at
+  FROM forgettings
+ ORDER BY at DESC, id DESC
+ LIMIT %(most)s;
 
 -- name: reports
 -- What was forgotten, latest first: one of them, what became of one target, or all.

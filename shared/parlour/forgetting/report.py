@@ -20,6 +20,10 @@ MOST_LISTED = 20_000
 """Rows of one table and fate that a report names one by one; beyond that it counts."""
 
 
+MOST_ANSWERED = 1_000
+"""Of these as many are answered: some twenty tables of 50 characters an id stay below the 6 MB of one answer."""
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """What is to be forgotten."""
@@ -118,6 +122,17 @@ def grouped(rows: Sequence[Fated], most: int | None = MOST_LISTED) -> list[Json]
         {"table": table, "fate": fate, "why": why, "count": len(ids), "ids": [*ids[:most]]}
         for (table, fate, why), ids in sorted(found.items())
     ]
+
+
+def answered(kept: JsonObject) -> JsonObject:
+    """A report as it is answered: of many rows of one kind the first ids, with their count; all are kept."""
+    rows = kept.get("rows")
+    return {**kept, "rows": [_short(one) for one in rows] if isinstance(rows, list) else []}
+
+
+def _short(row: Json) -> Json:
+    ids = row.get("ids") if isinstance(row, dict) else None
+    return {**row, "ids": ids[:MOST_ANSWERED]} if isinstance(row, dict) and isinstance(ids, list) else row
 
 
 _ALWAYS = (

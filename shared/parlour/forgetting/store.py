@@ -135,6 +135,19 @@ class ReportRow:
 
 
 @dataclass(frozen=True, slots=True)
+class ListedRow:
+    """One forgetting as a list has it; counts: rows by their fate."""
+
+    id: UUID
+    kind: str
+    target_id: UUID
+    asked_by: str
+    counts: JsonObject | None
+    finished: bool | None
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class UnderWayRow:
     """A forgetting as it is kept. left: None as long as nothing was taken away; told: its report with all rows."""
 
@@ -256,6 +269,10 @@ def note_done(tx: Transaction, row_id: UUID, done: JsonObject) -> None:
 def end_forgetting(tx: Transaction, row_id: UUID, report: JsonObject, at: datetime) -> None:
     """It is over: its report stays, and nothing of what it was done by."""
     tx.run(SQL["end_forgetting"], id=row_id, report=report, at=at)
+
+
+def listed(tx: Transaction, most: int) -> list[ListedRow]:
+    return tx.all(SQL["listed"], ListedRow, most=most)
 
 
 def reports(

@@ -10,7 +10,7 @@ from datetime import datetime
 from itertools import batched
 from uuid import UUID
 
-from parlour.forgetting import prompts, records, report, store
+from parlour.forgetting import echoes, prompts, records, report, store
 from parlour.forgetting.lineage import Reach
 from parlour.forgetting.report import Beyond, Report
 from parlour.forgetting.texts import Texts
@@ -58,6 +58,8 @@ def _beyond(reach: Reach, texts: Texts) -> list[Beyond]:
     found = report.beyond(reach.models, reach.channels)
     if not texts.is_whole:
         found.append(_too_many(texts.looked))
+    if reach.is_cut:
+        found.append(_long())
     if reach.briefed:
         found.append(_briefed(len(reach.briefed)))
     if reach.target.kind == "fact":
@@ -88,7 +90,7 @@ class Taking:
         records.take_back(tx, self.principal, reach, self.told, self.now, self.new_id)
         self._told_to_others()
         self._texts()
-        if reach.touched or reach.nearby:
+        if reach.touched or reach.nearby or reach.ids("messages", "emptied"):
             self._conversation()
         if reach.target.kind == "user":
             store.run(tx, "unname_users", ids=reach.ids("users"))
@@ -100,7 +102,7 @@ class Taking:
         earlier = store.ids(tx, "earlier_facts", ids=gone) if gone and reach.target.kind == "message" else []
         if reach.target.kind == "fact":
             store.run(tx, "note_forgotten", id=self.told.id, fact_id=reach.target.id, now=self.now)
-        store.run(tx, "drop_facts", ids=gone, decisions=reach.ids("fact_decisions"))
+        store.run(tx, "drop_facts", ids=gone, decisions=reach.ids("fact_decisions"), messages=reach.messages)
         if earlier:
             self.told.note("restored", "facts", store.ids(tx, "restore_facts", ids=earlier))
         store.run(tx, "drop_pulses", **reach.told_pulses())
@@ -141,6 +143,8 @@ class Taking:
         store.run(
             tx, "drop_memory", episodes=reach.ids("episodes"), kept=reach.ids("kept_verbatim"),
             sessions=reach.touched, states=reach.ids("agent_states"), titled=titled, summaries=summaries,
+            saying=reach.titled, firsts=[min(reach.numbers.get(one, ()), default=None) for one in reach.touched],
+            now=self.now,
         )  # fmt: skip
         store.run(tx, "count_anchors", sessions=[*reach.touched, *reach.nearby], each=_MESSAGES_OF_AN_ANCHOR)
         again = sorted({UUID(one.partition("/")[0]) for one in summaries})
@@ -156,6 +160,11 @@ class Taking:
 def _briefed(many: int) -> Beyond:
     what = f"{many} had it in their briefing: a reply there that repeats it, and names no source, is not found"
     return Beyond("conversations of others", what)
+
+
+def _long() -> Beyond:
+    what = f"what repeats it was looked for by {echoes.MOST} of its lines and words, and by no others"
+    return Beyond("a long message", what)
 
 
 def _too_many(looked: int) -> Beyond:

@@ -36,3 +36,12 @@ def test_what_is_out_of_reach_names_the_models_and_channels_that_had_it_and_neve
     found = [one.where for one in report.beyond(["offline", "anthropic", "anthropic"], ["web", "whatsapp"])]
     assert found[:2] == ["model provider anthropic", "channel whatsapp"]
     assert found[2:] == ["backups", "copies", "dead letters of memory and pulse", "queues"]
+
+
+def test_of_many_rows_some_are_answered_and_all_are_kept() -> None:
+    told = Report(UUID(int=1), Target("user", UUID(int=2)), "operator", NOW)
+    told.note("removed", "events", range(report.MOST_ANSWERED + 5))
+    (kept,) = told.to_json()["rows"]  # type: ignore[misc, union-attr]
+    (shown,) = report.answered(told.to_json())["rows"]  # type: ignore[misc, union-attr]
+    assert (len(kept["ids"]), len(shown["ids"])) == (report.MOST_ANSWERED + 5, report.MOST_ANSWERED)  # type: ignore[index, call-overload, arg-type]
+    assert shown["count"] == report.MOST_ANSWERED + 5  # type: ignore[index, call-overload]

@@ -14,7 +14,7 @@ from parlour.api.access import Admin, Caller
 from parlour.api.schemas import Forget
 from parlour.forgetting import erase
 from parlour.forgetting.erase import Services, Wish
-from parlour.forgetting.report import Kind, Target
+from parlour.forgetting.report import Kind, Target, answered
 from parlour.infra.jsonable import JsonObject
 from parlour.principal import Principal
 
@@ -43,7 +43,7 @@ def list_forgettings(caller: Admin, most: Most = 50) -> JsonObject:
         "forgettings": [
             {
                 "id": str(row.id), "kind": row.kind, "target_id": str(row.target_id), "asked_by": row.asked_by,
-                "at": row.at.isoformat(), "finished": row.report.get("finished"), "counts": row.report.get("counts"),
+                "at": row.at.isoformat(), "finished": row.finished, "counts": row.counts,
             }
             for row in found
         ]
@@ -54,7 +54,7 @@ def list_forgettings(caller: Admin, most: Most = 50) -> JsonObject:
 def get_forgetting(report_id: UUID, caller: Admin) -> JsonObject:
     """What became of each row, and what is out of reach."""
     with caller.transaction() as tx:
-        return erase.one_report(caller.principal, tx, report_id)
+        return answered(erase.one_report(caller.principal, tx, report_id))
 
 
 @router.delete("/users/{user_id}")
@@ -86,4 +86,4 @@ def forgotten(
             database, services.media, services.uploads, services.dead_letters, services.clock, services.new_id
         )
         wish = Wish(Target(kind, target_id), dry_run=dry_run, keep_records=keep_records)
-        return erase.forget(asked_by or caller.principal, reaching, wish, seconds_left)
+        return answered(erase.forget(asked_by or caller.principal, reaching, wish, seconds_left))
