@@ -26,7 +26,7 @@ def note(talk: Talk) -> str:
     return f"risk/{key}"
 
 
-def read(handle: str, call: str) -> list[object]:
+def read(handle: str, call: str) -> list[JsonObject]:
     return calls("get_entity", call, entities=[handle])
 
 

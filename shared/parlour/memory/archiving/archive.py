@@ -12,6 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from uuid import UUID
 
 from parlour.infra import log, work_due
@@ -84,7 +85,7 @@ class _Work:
         """Session after session; whether nothing is left. One that cannot be archived is left for tomorrow."""
         before, last = self.now - AFTER, _BEFORE_ALL
         while True:
-            found = self._run(lambda tx, last=last: store.old_sessions(tx, last, before, KEPT_TURNS, _SESSIONS))
+            found = self._run(partial(_old_sessions, last, before))
             for session_id in found:
                 try:
                     if not self._session(session_id, before, seconds_left):
@@ -148,3 +149,7 @@ class _Work:
 
     def _ids(self, session_id: UUID) -> dict[str, UUID]:
         return {"tenant_id": self.principal.tenant_id, "session_id": session_id}
+
+
+def _old_sessions(after: UUID, before: datetime, tx: Transaction) -> list[UUID]:
+    return store.old_sessions(tx, after, before, KEPT_TURNS, _SESSIONS)
