@@ -107,6 +107,7 @@ def _lived(desk: Desk, room: Room, name: str) -> Lived:
     fact = _remembered(talk, code, first, again)
     _kept_away(desk, room, talk, first, acted)
     _told_to_others(desk, name)
+    _read_by_others(talk, name, code)
     return Lived(talk, first, acted, fact, file)
 
 
@@ -134,6 +135,22 @@ def _kept_away(desk: Desk, room: Room, talk: Talk, first: UUID, acted: UUID) -> 
         key = f"tenant/{desk.tenant_id}/archive/{talk.session}/{name}.jsonl"
         room.bucket.kept[key] = b"".join(json.dumps({"id": str(one)}).encode() + b"\n" for one in messages)
         talk.archive(key, messages[0])
+
+
+def _read_by_others(talk: Talk, name: str, code: str) -> None:
+    """Somebody else reads the record that was made; a code was sent to them, and a title says what was said."""
+    desk, other = talk.desk, Talk(talk.desk)
+    ((key,),) = desk.rows(f"SELECT key FROM entities WHERE name = 'Gate {name}'")
+    for call, reply in (("c8", "It is noted."), ("c9", f"It is called Gate {name}.")):
+        other.say("And mine?", calls("get_entity", call, entities=[f"risk/{key}"]), says(reply))
+    other.summary(f"They asked after Gate {name}.", 1, 1)
+    desk.rows(f"UPDATE sessions SET title = 'My gate code is {code}, near Pune.' WHERE id = '{talk.session}' RETURNING 1")
+    desk.rows(
+        "INSERT INTO phone_links (tenant_id, id, user_id, binding_id, message_id, phone, code_hash, consented_at,"
+        f" expires_at, created_at) SELECT m.tenant_id, '{uuid7(desk.clock())}', '{talk.user}', m.binding_id, m.id,"
+        " '+910000000000', '', now(), now(), now() FROM messages m WHERE m.direction = 'outbound'"
+        f" AND m.session_id = '{other.session}' ORDER BY m.position LIMIT 1 RETURNING 1"
+    )
 
 
 def _told_to_others(desk: Desk, name: str) -> None:
