@@ -144,7 +144,8 @@ def _read_by_others(talk: Talk, name: str, code: str) -> None:
     for call, reply in (("c8", "It is noted."), ("c9", f"It is called Gate {name}.")):
         other.say("And mine?", calls("get_entity", call, entities=[f"risk/{key}"]), says(reply))
     other.summary(f"They asked after Gate {name}.", 1, 1)
-    desk.rows(f"UPDATE sessions SET title = 'My gate code is {code}, near Pune.' WHERE id = '{talk.session}' RETURNING 1")
+    title = f"My gate code is {code}, near Pune."
+    desk.rows(f"UPDATE sessions SET title = '{title}' WHERE id = '{talk.session}' RETURNING 1")
     desk.rows(
         "INSERT INTO phone_links (tenant_id, id, user_id, binding_id, message_id, phone, code_hash, consented_at,"
         f" expires_at, created_at) SELECT m.tenant_id, '{uuid7(desk.clock())}', '{talk.user}', m.binding_id, m.id,"

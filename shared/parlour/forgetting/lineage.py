@@ -257,8 +257,6 @@ def _derived(tx: Transaction, found: Reach, *, keep_records: bool) -> None:
             found.handles.append(row.id)
         else:
             found.add(row.place, [row.id], "emptied" if row.place in {"entities", "documents"} else "removed")
-    own = set(found.ids("entities"))
-    found.changed = [one for one in changed if one.id not in own]
     found.telling = wrote.telling(text for one in changed for text in wrote.texts(one.arguments))
     found.telling += [key for one in found.handles if _NAMED.search(key := one.partition("/")[2])]
     found.values = [word for one in found.changed for word in wrote.words(_still(one).values())]

@@ -67,10 +67,6 @@ def _is_ours(tx: Transaction, order: Order, until: datetime, now: datetime) -> b
     return (due is None or due.due_at <= now) and work_due.hold(tx, _KIND, order.id, until, now)
 
 
-def _after(last: UUID, before: datetime) -> Callable[[Transaction], list[UUID]]:
-    return lambda tx: store.old_sessions(tx, last, before, KEPT_TURNS, _SESSIONS)
-
-
 class _Taken(Exception):
     """Somebody has taken the work away."""
 
