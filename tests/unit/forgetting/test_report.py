@@ -5,6 +5,7 @@ from uuid import UUID
 
 from parlour.forgetting import report
 from parlour.forgetting.report import Report, Target
+from parlour.infra.jsonable import JsonObject, canonical
 
 NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 
@@ -41,7 +42,12 @@ def test_what_is_out_of_reach_names_the_models_and_channels_that_had_it_and_neve
 def test_of_many_rows_some_are_answered_and_all_are_kept() -> None:
     told = Report(UUID(int=1), Target("user", UUID(int=2)), "operator", NOW)
     told.note("removed", "events", range(report.MOST_ANSWERED + 5))
-    (kept,) = told.to_json()["rows"]  # type: ignore[misc, union-attr]
-    (shown,) = report.answered(told.to_json())["rows"]  # type: ignore[misc, union-attr]
-    assert (len(kept["ids"]), len(shown["ids"])) == (report.MOST_ANSWERED + 5, report.MOST_ANSWERED)  # type: ignore[index, call-overload, arg-type]
-    assert shown["count"] == report.MOST_ANSWERED + 5  # type: ignore[index, call-overload]
+    kept, shown = told.to_json(), report.answered(told.to_json())
+    assert [_ids(one) for one in (kept, shown)] == [report.MOST_ANSWERED + 5, report.MOST_ANSWERED]
+    assert f'"count":{report.MOST_ANSWERED + 5}' in canonical(shown)
+
+
+def _ids(told: JsonObject) -> int:
+    rows = told["rows"]
+    assert isinstance(rows, list)
+    return sum(len(ids) for row in rows if isinstance(row, dict) and isinstance(ids := row["ids"], list))
