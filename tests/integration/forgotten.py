@@ -2,12 +2,14 @@
 there of somebody who stays is only looked at. And one conversation falls silent, and messages grow old."""
 
 import json
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from datetime import timedelta
 from uuid import UUID
 
 from parlour.forgetting import erase
 from parlour.infra import work_due
+from parlour.infra.dead_letters import Discarded
 from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import JsonObject
 from parlour.knowledge.files.file import File
@@ -18,7 +20,7 @@ from parlour.memory.order import Order
 from parlour.pulse.pulse import Order as PulseOrder
 from parlour.pulse.writing import writer
 from tests.desk import Desk, calls, says, searches
-from tests.integration.forgetting.aviary import Room
+from tests.integration.forgetting.aviary import Letters, Room
 from tests.integration.knowledge.file_desk import FileDesk
 from tests.integration.memory.silent import Silent, services
 from tests.integration.pulses_read import services as pulse_services
@@ -37,12 +39,28 @@ class Lived:
     file: File
 
 
+@dataclass
+class Interrupting(Letters):
+    """While these are looked through, somebody says something."""
+
+    talk: Talk = field(kw_only=True)
+
+    def discard(self, is_about: Callable[[JsonObject], bool], most: int, /) -> Discarded:
+        self.talk.say("And one more thing.", says("Yes?"))
+        return super().discard(is_about, most)
+
+
 def forgotten(desk: Desk) -> None:
     """Looked at of one person, done of another."""
     room = Room(desk)
     stays, goes = _lived(desk, room, "stays"), _lived(desk, room, "goes")
     _forget(room, stays, dry_run=True)
     room.forget("message", stays.talk.say("Never mind."))
+    room.letters["intake"] = Interrupting(talk=goes.talk)
+    desk.rows(
+        "UPDATE work_due SET held_until = now() + interval '1 hour'"
+        f" WHERE kind = 'memory' AND id = '{goes.talk.session}' RETURNING 1"
+    )
     _forget(room, goes)
     with desk.database.transaction(desk.admin) as tx:
         found = erase.reports(desk.admin, tx)
