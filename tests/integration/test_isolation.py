@@ -48,6 +48,7 @@ OF_WHAT_IS_BURIED = {
     "linking.is_unspoken", "known.fact_of", "consolidating.notes", "archiving.old_messages",
     "extracting.near_episodes", "extracting.messages_of_episode",
     "forgetting.under_way", "forgetting.newer_turns", "forgetting.ledgers_named", "forgetting.prompts_told_of",
+    "forgetting.titles_saying",
 }  # fmt: skip
 """Reads of a row that the same act takes away: when the day is over nothing is left that could leak."""
 
