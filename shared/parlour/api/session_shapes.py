@@ -21,14 +21,16 @@ Code = Annotated[PackText, StringConstraints(min_length=1, max_length=20)]
 class SessionOpened(Told):
     """A session and the token that every further call about it must carry as a bearer.
 
-    visitor_token  good for all of the visitor's conversations with this agent, as long as the other: to list them and
-                   go on with one, to join them with a phone. Given to a new visitor, and to one who showed it.
-    resumed        whether it is a conversation that they had already.
+    visitor_token       good for all of the visitor's conversations with this agent: to list them and go on with one, to
+                        join them with a phone. Given to a new visitor, and to one who showed it.
+    visitor_expires_at  until when that one is good; `expires_at` is the session's.
+    resumed             whether it is a conversation that they had already.
     """
 
     session_id: UUID
     token: str
     visitor_token: str | None = None
+    visitor_expires_at: datetime | None = None
     expires_at: datetime
     binding: Greeter
     entity: RecordNamed | None = None
@@ -122,4 +124,5 @@ class PhoneJoined(Told):
     session_id: UUID
     token: str
     visitor_token: str
+    visitor_expires_at: datetime
     expires_at: datetime

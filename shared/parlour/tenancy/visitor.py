@@ -15,6 +15,11 @@ from parlour.infra.jsonable import JsonObject, canonical
 from parlour.tenancy import tokens
 
 LIFETIME = timedelta(hours=24)
+"""Of a token for one session."""
+
+KNOWN_FOR = timedelta(days=90)
+"""Of a token for all of a visitor's sessions with a binding, from the last conversation that they began: who comes back
+after a week is known. As long as raw messages stay in the database (design section 9)."""
 
 TYPE = "visitor+jwt"
 """The header's `typ`: what tells these tokens from an issuer's before anything is verified."""
@@ -45,8 +50,9 @@ class Token:
 
 
 def issue(visitor: Visitor, secret: str, now: datetime) -> Token:
-    """A token good for 24 hours. Raises Misconfigured when the secret has fewer than 32 characters."""
-    expires_at = (now + LIFETIME).replace(microsecond=0)
+    """A token good for 24 hours, without a session for 90 days. Raises Misconfigured when the secret has fewer than 32
+    characters."""
+    expires_at = (now + (LIFETIME if visitor.session_id else KNOWN_FOR)).replace(microsecond=0)
     claims: JsonObject = {
         "iss": _ISSUER,
         "typ": _KIND,

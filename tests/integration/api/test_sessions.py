@@ -17,6 +17,7 @@ def test_a_visitor_is_greeted_by_the_binding_of_the_host(client: TestClient, acm
     opened = answer.json()
     assert opened["binding"] == {"slug": "desk", "name": "Site desk", "greeting": "Good morning"}
     assert opened["expires_at"] == "2026-03-03T09:30:00Z"
+    assert opened["visitor_expires_at"] == "2026-05-31T09:30:00Z"
 
 
 def test_a_binding_may_be_named_by_its_id(client: TestClient, acme: str) -> None:

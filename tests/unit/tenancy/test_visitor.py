@@ -53,6 +53,14 @@ def test_a_token_is_good_for_a_day_and_the_leeway() -> None:
     assert refusal.value.reason == "expired"
 
 
+def test_a_token_for_no_session_in_particular_is_good_for_ninety_days() -> None:
+    token = visitor.issue(Visitor(WHOM.tenant_id, WHOM.user_id, WHOM.binding_id, None), SECRET, NOW)
+    assert token.expires_at == NOW + timedelta(days=90)
+    assert visitor.read(token.text, SECRET, NOW + timedelta(days=89)).user_id == WHOM.user_id
+    with pytest.raises(Unauthenticated):
+        visitor.read(token.text, SECRET, token.expires_at + timedelta(seconds=30))
+
+
 def test_a_token_from_the_future_is_refused() -> None:
     token = visitor.issue(WHOM, SECRET, NOW + timedelta(seconds=31))
     with pytest.raises(Unauthenticated):

@@ -26,7 +26,7 @@ export function visitor({ tenant, slug }) {
   return found && Date.parse(found.expires_at) > Date.now() ? found.token : null;
 }
 
-export function rememberVisitor({ tenant, slug }, { visitor_token: token, expires_at }) {
+export function rememberVisitor({ tenant, slug }, { visitor_token: token, visitor_expires_at: expires_at }) {
   if (token) write(localStorage, VISITORS, { ...read(localStorage, VISITORS), [`${tenant}/${slug}`]: { token, expires_at } });
 }
 

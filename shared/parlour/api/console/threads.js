@@ -93,8 +93,17 @@ export class Threads {
       rows.length ? h("ul", { class: "threads-list" }, ...rows) : h("p", { class: "blank" }, this.archived ? "Nothing is put away." : "Nothing was said yet."),
       this.archived ? "" : h("div", { class: "threads-foot" },
         h("button", { class: "quiet", type: "button", on: { click: () => this.memory() } }, `What ${this.chat.binding.name} remembers of you`),
-        joining(this.chat, this, isJoined)));
+        joining(this.chat, this, isJoined),
+        h("button", { class: "quiet", type: "button", on: { click: () => this.leave() } }, "Forget me in this browser")));
     this.page.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
+  }
+
+  /** Whoever comes to this browser next is somebody else. */
+  leave() {
+    forgetVisitor(this.chat.binding);
+    this.close();
+    this.chat.restart();
+    this.offered();
   }
 
   head() {

@@ -53,8 +53,9 @@ def give_code(session_id: UUID, link_id: UUID, given: CodeGiven, caller: AnyCall
     token = services.sign_in.issue(Visitor(tenant_id, joined.user_id, binding.id, joined.session_id), caller.now)
     whole = services.sign_in.issue(Visitor(tenant_id, joined.user_id, binding.id, None), caller.now)
     return PhoneJoined(
-        session_id=joined.session_id, token=token.text, visitor_token=whole.text, expires_at=token.expires_at
-    )
+        session_id=joined.session_id, token=token.text, visitor_token=whole.text, visitor_expires_at=whole.expires_at,
+        expires_at=token.expires_at,
+    )  # fmt: skip
 
 
 def _binding(caller: Caller, session_id: UUID) -> Binding:

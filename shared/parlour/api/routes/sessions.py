@@ -68,8 +68,8 @@ def open_session(wanted: OpenSession, services: AnyServices, given: GivenCredent
     greeter = Greeter(slug=binding.slug, name=binding.display_name, greeting=binding.greeting)
     return SessionOpened(
         session_id=session_id, token=token.text, visitor_token=whole.text if whole else None,
-        expires_at=token.expires_at, binding=greeter, entity=_named(about) if about else None,
-        resumed=latest is not None,
+        visitor_expires_at=whole.expires_at if whole else None, expires_at=token.expires_at, binding=greeter,
+        entity=_named(about) if about else None, resumed=latest is not None,
     )  # fmt: skip
 
 
