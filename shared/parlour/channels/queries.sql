@@ -167,8 +167,10 @@ SELECT id, session_id, attempts
 
 -- name: stuck
 -- The replies that a person has to see to, oldest first: of an unknown fate, or held because the channel takes no free
--- text any more; none of a binding, or to a person, of more clearance than the reader's.
-SELECT o.id, m.turn_id, o.session_id, o.state, o.channel, o.recipient, m.body AS text, o.problem, o.created_at
+-- text any more; none of a binding, or to a person, of more clearance than the reader's. A code is for whoever has the
+-- phone: nobody else is told it.
+SELECT o.id, m.turn_id, o.session_id, o.state, o.channel, o.recipient,
+       CASE WHEN m.kind = 'code' THEN '' ELSE m.body END AS text, o.problem, o.created_at
   FROM outbox o
   JOIN messages m ON m.tenant_id = o.tenant_id AND m.id = o.message_id
   JOIN bindings b ON b.tenant_id = o.tenant_id AND b.id = o.binding_id
@@ -229,7 +231,9 @@ UPDATE outbox
 -- name: failed
 -- The replies that failed and that nobody has let be, latest first; none of a binding, or to a person, of
 -- more clearance than the reader's. Letting be is told from a failure after a decision by its time: it is the last news.
-SELECT o.id, m.turn_id, o.session_id, o.state, o.channel, o.recipient, m.body AS text, o.problem, o.created_at
+-- No code is told.
+SELECT o.id, m.turn_id, o.session_id, o.state, o.channel, o.recipient,
+       CASE WHEN m.kind = 'code' THEN '' ELSE m.body END AS text, o.problem, o.created_at
   FROM outbox o
   JOIN messages m ON m.tenant_id = o.tenant_id AND m.id = o.message_id
   JOIN bindings b ON b.tenant_id = o.tenant_id AND b.id = o.binding_id

@@ -9,6 +9,7 @@ from uuid import UUID
 
 import pytest
 
+from parlour.channels import outbox
 from parlour.infra.errors import Conflict, Forbidden, InvalidRequest, LeaseHeld, NotFound
 from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database
@@ -77,6 +78,18 @@ def test_a_code_goes_to_the_number_and_nobody_else_reads_it(desk: Desk) -> None:
     on_the_phone(desk, "And which code did you send?", "phone-2")
     assert not [request for request in desk.model.requests if CODE in str(request)]
     assert desk.rows(f"SELECT id FROM context_rows WHERE content LIKE '%{CODE}%'") == []
+
+
+@pytest.mark.parametrize("state", ["unknown", "held", "failed"])
+def test_whoever_looks_after_what_was_not_sent_is_not_told_the_code(desk: Desk, state: str) -> None:
+    """Who reads those lists could ask for a code to somebody else's number."""
+    on_the_phone(desk)
+    put = asked(desk, *on_the_web(desk)).unsent
+    assert put is not None
+    desk.rows(f"UPDATE outbox SET state = '{state}' WHERE id = '{put.id}' RETURNING 1")
+    with desk.database.transaction(desk.admin) as tx:
+        listed = [*outbox.needing_a_person(desk.admin, tx, 9), *outbox.failed(desk.admin, tx, desk.clock(), 9)]
+    assert [(one.id, one.text) for one in listed] == [(put.id, "")]
 
 
 def test_the_right_code_makes_them_one_with_all_that_was_theirs(desk: Desk) -> None:
