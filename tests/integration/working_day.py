@@ -1,6 +1,7 @@
 """A working day of one tenant, through the rooms' public functions: everything a named query is for happens once."""
 
 import contextlib
+from collections.abc import Sequence
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -84,6 +85,9 @@ class Shelf:
     def put(self, key: str, data: bytes, content_type: str, /) -> None:
         assert key.startswith("tenant/")
         assert (len(data), content_type) == (8, "image/png")
+
+    def delete(self, keys: Sequence[str], /) -> None:
+        raise AssertionError(keys)
 
 
 class Safe:

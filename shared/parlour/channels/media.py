@@ -95,15 +95,22 @@ class MediaKeeper:
             database.run(principal, lambda tx: store.put_media_off(tx, message_id))
             raise
         name = plain_name(str(found.media.get("name") or ""), str(found.media.get("kind") or "file"))
-        database.run(principal, lambda tx: store.note_media(tx, message_id, outcome, file, name, now))
+        noted = database.run(principal, lambda tx: store.note_media(tx, message_id, outcome, file, name, now))
+        if not noted and "stored" in outcome and self._is_forgotten(principal, database, message_id):
+            self._objects.delete([_key(principal, message_id)])
+            return False
         log.info("media_seen_to", tenant_id=principal.tenant_id, message_id=message_id, outcome=_told(outcome))
         return "stored" in outcome
+
+    def _is_forgotten(self, principal: Principal, database: Database, message_id: UUID) -> bool:
+        """Whether the message, or what it came with, went while its file was fetched."""
+        return database.run(principal, lambda tx: store.attachment(tx, message_id)) is None
 
     def _outcome(self, principal: Principal, found: Attachment, now: datetime) -> tuple[JsonObject, Included]:
         try:
             data = self._fetch(found)
             kind = _taken(data)
-            key = f"tenant/{principal.tenant_id}/media/{found.message_id}"
+            key = _key(principal, found.message_id)
             self._objects.put(key, data, kind)
         except _Refused as refusal:
             return _refused(str(refusal))
@@ -219,3 +226,7 @@ def _origin(url: httpx2.URL) -> tuple[str, str, int | None]:
 
 def _told(outcome: JsonObject) -> str:
     return str(outcome.get("refused", "stored"))
+
+
+def _key(principal: Principal, message_id: UUID) -> str:
+    return f"tenant/{principal.tenant_id}/media/{message_id}"

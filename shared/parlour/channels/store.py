@@ -259,6 +259,7 @@ def put_media_off(tx: Transaction, message_id: UUID) -> None:
 
 def note_media(
     tx: Transaction, message_id: UUID, outcome: JsonObject, file: Included, name: str, now: datetime
-) -> None:  # fmt: skip
+) -> bool:  # fmt: skip
+    """Whether it was noted: not where something was before, nor where the message or its file is gone."""
     values = {"kind": file.kind, "media_type": file.media_type, "body": file.body, "problem": file.problem}
-    tx.run(SQL["note_media"], message_id=message_id, outcome=outcome, name=name, now=now, **values)
+    return tx.run(SQL["note_media"], message_id=message_id, outcome=outcome, name=name, now=now, **values) > 0

@@ -34,6 +34,8 @@ class Objects(Protocol):
 
     def put(self, key: str, data: bytes, content_type: str, /) -> None: ...
 
+    def delete(self, keys: Sequence[str], /) -> None: ...
+
 
 @dataclass(frozen=True, slots=True)
 class Form:

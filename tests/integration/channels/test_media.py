@@ -87,6 +87,31 @@ def test_a_file_of_gupshups_is_kept_under_its_message(desk: Desk, objects: S3Obj
     assert keep(desk, objects, message_id, lambda _: pytest.fail("asked again"))
 
 
+@pytest.mark.parametrize("forgotten", ["UPDATE messages SET media = NULL", "DELETE FROM messages"])
+def test_a_file_whose_message_is_forgotten_meanwhile_is_not_kept(
+    desk: Desk, objects: S3Objects, forgotten: str
+) -> None:
+    message_id = message(desk, GUPSHUP)
+
+    def fetched(_: httpx2.Request) -> httpx2.Response:
+        desk.rows(f"{forgotten} WHERE id = '{message_id}' RETURNING id")
+        return gives(PNG)
+
+    assert not keep(desk, objects, message_id, fetched)
+    assert "Contents" not in boto3.client("s3").list_objects_v2(Bucket="media")
+
+
+def test_a_file_that_somebody_else_kept_meanwhile_stays(desk: Desk, objects: S3Objects) -> None:
+    message_id = message(desk, GUPSHUP)
+
+    def fetched(_: httpx2.Request) -> httpx2.Response:
+        assert keep(desk, objects, message_id, lambda _: gives(PNG))
+        return gives(PNG)
+
+    assert keep(desk, objects, message_id, fetched)
+    assert len(boto3.client("s3").list_objects_v2(Bucket="media")["Contents"]) == 1
+
+
 def test_a_file_of_metas_is_asked_for_by_its_id_with_the_tenants_token(desk: Desk, objects: S3Objects) -> None:
     message_id = message(desk, CLOUD, "whatsapp_cloud")
     asked: list[str] = []
