@@ -14,6 +14,7 @@ from xdist.scheduler import LoadScopeScheduling
 from local import scratch
 from local.database import APP, Cluster
 from local.scratch import PASSWORD
+from parlour.infra import log
 from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database, connector
 
@@ -44,6 +45,13 @@ class Together(LoadScopeScheduling):  # type: ignore[misc]  # xdist says nothing
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Together:
     return Together(config, log)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def log_stream() -> None:
+    """The product's log is opened before the first test: one that captures what is printed, and logs first, would leave
+    its own stream to all others, closed."""
+    log._logger()
 
 
 @pytest.fixture(scope="session")

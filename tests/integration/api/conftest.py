@@ -135,7 +135,7 @@ def operator(tenant: str) -> dict[str, str]:
 
 @pytest.fixture(autouse=True)
 def logged() -> Iterator[io.StringIO]:
-    """What the log wrote during the test; its handler would otherwise keep the first test's captured stream."""
+    """What the log wrote during the test."""
     [handler] = log._logger().handlers
     assert isinstance(handler, logging.StreamHandler)
     written = io.StringIO()
