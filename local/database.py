@@ -50,6 +50,13 @@ class Cluster:
         """After `crash`: what was committed is there again, at the same address."""
         self._server.ensure_postgres_running()
 
+    def allow(self, connections: int) -> None:
+        """Take so many at once, instead of PostgreSQL's hundred; whoever is connected is cut off."""
+        with self.superuser() as superuser:
+            superuser.execute(sql.SQL("ALTER SYSTEM SET max_connections = {}").format(sql.Literal(connections)))
+        self.crash()
+        self.start_again()
+
     def superuser(self, database: str = "postgres") -> psycopg.Connection[Any]:
         """An autocommitting connection that may do anything; for setting up and tearing down only."""
         return psycopg.connect(self._uri, dbname=database, autocommit=True)

@@ -57,6 +57,9 @@ SOURCES = (
 so that one kill is one message's."""
 
 
+_CONNECTIONS = 400
+"""Each worker keeps one, those of a trial that is over too, and fifty turns at once have a worker for every step."""
+
 _AT_THE_OFFICE = (
     "cap", "cap-probe", "cloud", "cut", "cut-control", "down", "gupshup", "killed", "killed-probe", "kills", "poison",
     "redrive", "reduced", "sequence", "sequence-probe", "stalled0", "stalled1",
@@ -229,6 +232,7 @@ def world(
         running.callback(_tidy, folder)
         cluster = Cluster(folder / "postgres")
         running.callback(cluster.stop)
+        cluster.allow(_CONNECTIONS)
         cluster.create("parlour")
         cluster.migrate("parlour", datetime.now(UTC), _PASSWORD)
         processes = Processes(folder, interrupts)
