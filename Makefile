@@ -38,8 +38,8 @@ logs: $(DEV) ## what the functions of the running stack have logged
 test: check $(EMULATOR) $(PROTOCOL_SERVER) ## check, then every test (this is what CI runs)
 	@$(BIN)/python -m pytest -n $(WORKERS) --ignore=tests/conventions tests
 
-nightly: $(DEV) ## ten thousand random sessions against the context assembly, some of 200 turns (hours)
-	@$(BIN)/python -m pytest --hypothesis-profile=nightly tests/unit/context/test_properties.py
+nightly: $(DEV) ## ten thousand random sessions against the context assembly, some of 200 turns (an hour)
+	@$(BIN)/python -m pytest -n $(WORKERS) --hypothesis-profile=nightly tests/unit/context/test_properties.py
 
 chaos: $(DEV) $(EMULATOR) ## kill it at every call to the outside, and see that every promise holds (make chaos ONLY=poison)
 	@$(BIN)/python -m local.chaos $(if $(ONLY),--only "$(ONLY)") $(if $(JSON),--json "$(JSON)") $(if $(VERBOSE),--verbose)

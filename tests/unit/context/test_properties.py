@@ -1,6 +1,6 @@
 """Random sessions of any kind keep every promise of the assembly, and between them see everything that can happen.
 
-500 in `make test`, 10,000 longer ones in `make nightly`.
+500 in `make test`, 10,000 longer ones in `make nightly`, in eight parts that run side by side.
 """
 
 from collections import Counter
@@ -18,6 +18,9 @@ from tests.unit.context.talk import MOVES, PROFILES, Played, Talk, Turn, long_ta
 
 _LEADS = 7
 IS_NIGHT = settings.get_current_profile_name() == "nightly"
+PARTS, SESSIONS = (8, 1_250) if IS_NIGHT else (1, 500)
+"""How many times random sessions are played, and how many each time."""
+
 
 TURNS = st.builds(Turn, st.sampled_from(MOVES), st.integers(0, 999))
 
@@ -98,11 +101,12 @@ def _led(played: Played, told: Ledger, led: Lead) -> set[str]:
     return {name for name, holds in found.items() if holds}
 
 
-def test_random_sessions_keep_every_promise_and_see_everything_that_can_happen() -> None:
+@pytest.mark.parametrize("part", range(PARTS))
+def test_random_sessions_keep_every_promise_and_see_everything_that_can_happen(part: int) -> None:
     seen = Seen()
 
     @settings(
-        max_examples=10_000 if IS_NIGHT else 500, deadline=None, derandomize=not IS_NIGHT, database=None,
+        max_examples=SESSIONS, deadline=None, derandomize=not IS_NIGHT, database=None,
         suppress_health_check=list(HealthCheck),
     )  # fmt: skip
     @given(TALKS)
@@ -113,7 +117,7 @@ def test_random_sessions_keep_every_promise_and_see_everything_that_can_happen()
     for talk in RARE:
         sessions = example(talk)(sessions)
     sessions()
-    assert seen.sessions >= 500
+    assert seen.sessions >= SESSIONS
     assert set(seen.reasons) == set(ledger.REASONS), "every reason for a drop"
     assert set(seen.causes) == set(pins.CAUSES), "every cause of a new briefing"
     assert set(seen.culprits) == set(cache.CULPRITS), "every culprit of a miss"
