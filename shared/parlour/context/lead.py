@@ -27,6 +27,10 @@ KEPT_TOKENS = 250
 
 LEAD_TOKENS = SUMMARY_TOKENS + BESIDE_TOKENS
 
+_BESIDE_SUMMARY = "Said there, word for word (the summary is newer where it says otherwise):\n"
+_ALONE = "Said earlier in this conversation, word for word:\n"
+"""Such a line is of the day on which it was said; what was taken back since is in the summary, where there is one."""
+
 PASTED_TOKENS = 400
 """A message from this length on may be a pasted document."""
 
@@ -183,7 +187,8 @@ def block(meter: Meter, lead: Lead) -> tuple[Block, ...]:
     if summary and summary.text:
         parts.append(["Earlier in this conversation, summarised:\n", summary.text])
     if kept := _in_order(summary):
-        parts.append(["Said there, word for word:\n", *joined([one.text for one in kept], "\n")])
+        heading = _BESIDE_SUMMARY if summary and summary.text not in {"", WITHDRAWN} else _ALONE
+        parts.append([heading, *joined([one.text for one in kept], "\n")])
     if lead.recap:
         more = f"(and {lead.forgone} messages before that)\n" if lead.forgone else ""
         when = "After that" if summary and summary.text else "Earlier in this conversation"

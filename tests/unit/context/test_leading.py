@@ -1,6 +1,8 @@
 """What stands for a history that was cut: a summary that came in time, a recap of what none tells of, and what must be
 told word for word."""
 
+from dataclasses import replace
+
 import pytest
 
 from parlour.context import history, lead
@@ -85,8 +87,13 @@ def test_between_cuts_nothing_changes_whatever_comes() -> None:
 
 def test_what_must_be_told_word_for_word_stands_beside_the_summary_in_its_order() -> None:
     kept = (line(5, "- user: the policy is PX-48213"), line(2, "- you: I will call on Friday", ours=True))
-    words = said(told(11, summary(6, kept=kept)).lead)
-    assert "Said there, word for word:\n- you: I will call on Friday\n- user: the policy is PX-48213" in words
+    one = told(11, summary(6, kept=kept)).lead
+    lines = "- you: I will call on Friday\n- user: the policy is PX-48213"
+    assert f"(the summary is newer where it says otherwise):\n{lines}" in said(one)
+    assert one.summary
+    for text in ("", WITHDRAWN):
+        words = said(replace(one, summary=replace(one.summary, text=text)))
+        assert f"Said earlier in this conversation, word for word:\n{lines}" in words
 
 
 def test_lines_of_turns_that_are_told_anyway_wait() -> None:
