@@ -120,7 +120,7 @@ def _recalled(
 ) -> list[object]:  # fmt: skip
     with database.transaction(shelf.principal) as tx, store.recall(
         tx, shelf.session_id, question, vector, clearance=shelf.principal.clearance, since=1, others=False,
-        most=most, pool=pool, sessions=0,
+        most=most, pool=pool, sessions=0, verbatim=0,
     ) as found:  # fmt: skip
         return [row.row_id for row in found()]
 

@@ -104,7 +104,7 @@ class Memory:
         vector = embed_question(self.embedder, query)
         with self.database.transaction(shelf.principal) as tx, store.recall(
             tx, shelf.session_id, query, vector, clearance=shelf.principal.clearance, since=1, others=False,
-            most=most, pool=_POOL, sessions=0,
+            most=most, pool=_POOL, sessions=0, verbatim=0,
         ) as found:  # fmt: skip
             return found()
 

@@ -17,7 +17,9 @@ _LOCK = 7_276_911_352
 
 _INDEXES: dict[str, LiteralString] = {
     # All that recall reads of a conversation's rows (0012), so that ten thousand are read from the index alone. The
-    # bits of their words are counted when they are written and not for every question.
+    # bits of their words are counted when they are written and not for every question. In the order of these counts
+    # its pages are two thirds full; in that of ids a third, where conversations go on side by side (measured: 30,000
+    # rows of 50 conversations, their vectors written later).
     "context_rows_heard": """
         context_rows (tenant_id, session_id, (bit_count(word_bits)::float8))
         INCLUDE (id, classification, word_bits, vector_space, vector_bits) WHERE session_id IS NOT NULL""",

@@ -168,15 +168,15 @@ WITH question AS MATERIALIZED (
 ), verbatim AS MATERIALIZED (
     -- Told anyway, and often near a question that goes on from there: they take nobody's place.
     SELECT r.id
-      FROM turns t
+      FROM (SELECT id FROM turns WHERE session_id = %(session_id)s AND number >= %(since)s AND %(since)s > 0
+             ORDER BY number DESC LIMIT %(verbatim)s) t
      CROSS JOIN LATERAL (SELECT m.id FROM messages m WHERE m.turn_id = t.id OFFSET 0) m
      CROSS JOIN LATERAL (SELECT c.id FROM context_rows c WHERE c.message_id = m.id OFFSET 0) r
-     WHERE t.session_id = %(session_id)s AND t.number >= %(since)s AND %(since)s > 0
 ), near AS MATERIALIZED (
     (SELECT n.id, false AS elsewhere
        FROM asked, recall_nearest(ARRAY[%(session_id)s::uuid], %(clearance)s, %(space)s, asked.signs, asked.words,
                                   %(word)s, %(unknown)s, %(pool)s + (SELECT count(*)::int FROM verbatim)) AS n
-      WHERE %(since)s > 0 AND n.id NOT IN (SELECT id FROM verbatim)
+      WHERE %(since)s > 0 AND n.id NOT IN (TABLE verbatim)
       LIMIT %(pool)s)
      UNION ALL
     SELECT n.id, true
@@ -200,12 +200,14 @@ WITH question AS MATERIALIZED (
       JOIN context_rows r ON r.id = n.id AND r.kind <> 'episode'
       LEFT JOIN embeddings v ON v.row_id = r.id AND v.model = %(space)s
 ), shared AS MATERIALIZED (
-    SELECT c.id, l.place FROM compared c JOIN lexemes l ON c.lexemes @@ l.query
-), telling AS (
-    SELECT id, count(*) OVER (PARTITION BY place)::float8 AS among, (SELECT count(*) FROM compared)::float8 AS rows
-      FROM shared
+    SELECT array_agg(c.id) AS ids, count(*)::float8 AS among
+      FROM compared c
+      JOIN lexemes l ON c.lexemes @@ l.query
+     GROUP BY l.place
 ), worded AS (
-    SELECT id, sum(ln(1 + (rows - among + 0.5) / (among + 0.5))) AS words FROM telling GROUP BY id
+    SELECT one.id, sum(ln(1 + (c.rows - among + 0.5) / (among + 0.5))) AS words
+      FROM shared, (SELECT count(*)::float8 AS rows FROM compared) c, unnest(ids) one (id)
+     GROUP BY one.id
 ), scored AS (
     SELECT c.id, c.message_id, c.elsewhere, c.is_anchor, c.said,
            CASE WHEN q.vector IS NULL THEN 0

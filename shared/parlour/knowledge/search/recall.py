@@ -22,6 +22,9 @@ _POOL = 80
 them. Of the six that comparing every row gives, 87 percent are among these 80, 93 among 160 and 78 among 40 (252
 questions to 1,000 turns of meetings; bench/recalled.py). Twice as many cost a millisecond more."""
 
+VERBATIM = 40
+"""Turns that are told word for word, and some more: a history has at most 34 (turns/past.py)."""
+
 _SESSIONS = 20
 """Other sessions that are looked through, the ones used last."""
 
@@ -49,5 +52,5 @@ def recalling(
     """
     return store.recall(
         tx, session_id, query, vector, clearance=principal.clearance, since=since, others=others, most=MOST, pool=_POOL,
-        sessions=_SESSIONS,
+        sessions=_SESSIONS, verbatim=VERBATIM,
     )  # fmt: skip

@@ -93,7 +93,7 @@ def search(tx: Transaction, *, asked: Asked, scope: Scope, sight: Sight, depth: 
 
 def recall(
     tx: Transaction, session_id: UUID, query: str, vector: Vector | None, *, clearance: int, since: int, others: bool,
-    most: int, pool: int, sessions: int,
+    most: int, pool: int, sessions: int, verbatim: int,
 ) -> AbstractContextManager[Callable[[], list[Recalled]]]:  # fmt: skip
     """What waits for the rows. Both weights are in bits of the vector's signs: those of unlike texts differ in half,
     give or take a few."""
@@ -103,7 +103,7 @@ def recall(
         session_id=session_id, query=query, vector=vector and literal(vector.values), space=vector and vector.space,
         clearance=clearance, since=since, others=others, most=most, pool=pool, sessions=sessions, longest=fusion.WORDS,
         unknown=dimensions / 2, word=0.35 * math.sqrt(dimensions) if vector else 1.0, meaning=recalled.MEANING,
-        telling=recalled.TELLING, anchors=recalled.ANCHORS,
+        telling=recalled.TELLING, anchors=recalled.ANCHORS, verbatim=verbatim,
     )  # fmt: skip
 
 
