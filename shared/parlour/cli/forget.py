@@ -10,11 +10,21 @@ from rich.text import Text
 
 from parlour.cli import drawing, terminal
 from parlour.cli.target import Target
-from parlour.infra.errors import InvalidRequest
+from parlour.forgetting.report import Unfinished
+from parlour.infra.errors import Conflict, InvalidRequest, RetryError
 
 KINDS = ("user", "message", "file", "fact")
 _SHOWN = 3
 """Ids of one row of the table that are named; `--json` names all."""
+
+_MOST_ASKINGS = 500
+"""An answer that is not the last takes half a minute: these are some hours."""
+
+_PAUSES = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
+"""Seconds before it is asked again, the longer the more often in a row it was not answered or not let: a minute in all,
+which outlasts a deploy or a database that moves."""
+
+_KEPT = "{}; what was begun is kept, and the same command goes on with it"
 
 _WOULD = {"removed": "would go", "emptied": "would be emptied", "restored": "would be so again", "kept": "would stay"}
 _DID = {"removed": "gone", "emptied": "emptied", "restored": "so again", "kept": "kept"}
@@ -38,11 +48,32 @@ def forget(
         typer.confirm(f"Forget {kind} {target_id} for good?", abort=True, err=True)
     chosen: Target = context.obj
     body = {"kind": kind, "id": str(target_id), "dry_run": dry_run, "keep_records": keep_records}
-    found = chosen.resolved().call("POST", "v1/forgettings", body)
+    target = chosen.resolved()
+    found = target.call("POST", "v1/forgettings", body) if dry_run else _done(target, body)
     if as_json:
         terminal.machine(found)
     else:
         terminal.show(drawn(found))
+
+
+def _done(target: Target, body: Mapping[str, object]) -> Any:
+    """The report. What takes longer than one answer may is asked for until all of it is done."""
+    in_vain, is_under_way = 0, False
+    for _ in range(_MOST_ASKINGS):
+        try:
+            return target.call("POST", "v1/forgettings", body)
+        except Unfinished as problem:
+            in_vain, is_under_way = 0, True
+            terminal.remark(f"not done yet: {str(problem).partition('; ')[0]}")
+        except (RetryError, Conflict) as problem:
+            if not is_under_way:
+                raise
+            in_vain += 1
+            if in_vain > len(_PAUSES):
+                raise RetryError(_KEPT.format(problem)) from problem
+            terminal.remark(f"asked in vain: {problem}")
+        target.outside.sleep(_PAUSES[max(0, in_vain - 1)])
+    raise RetryError(_KEPT.format(f"it was asked for {_MOST_ASKINGS} times"))
 
 
 def drawn(found: Mapping[str, Any]) -> RenderableType:

@@ -3,11 +3,13 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
 import httpx2
 
+from parlour.forgetting.report import Unfinished
 from parlour.infra import errors
 from parlour.infra.errors import InvalidPack, Misconfigured, PackProblem, ParlourError, RetryError
 
@@ -85,15 +87,20 @@ class Target:
 
 
 def refusal(answer: httpx2.Response) -> ParlourError:
-    """The error that the API told, as the one it was there."""
+    """The error that the API told, as the one it was there; a RetryError where it, or what stands before it, had no
+    time or nobody to answer with."""
+    unknown = RetryError if answer.status_code in _AWAY else ParlourError
     try:
         told = answer.json()["error"]
         code, message, problems = told["code"], told["message"], told.get("problems", [])
     except (ValueError, KeyError, TypeError):
-        return ParlourError(f"{answer.url.host} answered with status {answer.status_code}; is it a Parlour deployment?")
+        return unknown(f"{answer.url.host} answered with status {answer.status_code}; is it a Parlour deployment?")
     if code == InvalidPack.code:
         return InvalidPack([PackProblem(**problem) for problem in problems])
-    return _BY_CODE.get(code, ParlourError)(message)
+    return _BY_CODE.get(code, unknown)(message)
+
+
+_AWAY = (HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.GATEWAY_TIMEOUT)
 
 
 def _kept(folder: Path) -> dict[str, str]:
@@ -127,5 +134,7 @@ _BY_CODE: dict[str, type[ParlourError]] = {
         errors.QueueUnavailable,
         errors.SecretUnavailable,
         errors.ProviderUnavailable,
+        errors.Misconfigured,
+        Unfinished,
     )
 }

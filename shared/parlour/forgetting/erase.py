@@ -18,13 +18,13 @@ from uuid import UUID
 from parlour.forgetting import archives, lineage, names, report, store, taking, under_way
 from parlour.forgetting.letters import Known
 from parlour.forgetting.lineage import Reach
-from parlour.forgetting.report import Beyond, Report, Target
+from parlour.forgetting.report import Beyond, Report, Target, Unfinished
 from parlour.forgetting.store import ListedRow, ReportRow, UnderWayRow
 from parlour.forgetting.texts import Search
 from parlour.forgetting.under_way import Done, Left, Seen
 from parlour.infra import log
 from parlour.infra.dead_letters import DeadLetters
-from parlour.infra.errors import NotFound, QueueUnavailable, RetryError
+from parlour.infra.errors import NotFound, QueueUnavailable
 from parlour.infra.ids import NewId
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.objects import Store, Uploads
@@ -47,17 +47,12 @@ _MANY_RECORDS = 200
 
 _UNCOUNTED = "it broke off once while these were looked through: those that went then are not counted"
 
+_AGAIN = "ask again, and it goes on from there"
 _SECONDS_KEPT = 3.0
 """With less time than this no further step is begun."""
 
 _OVERLAP = timedelta(hours=1)
 """What was written by whoever began so long before the looking, and committed during it, is looked at again."""
-
-
-class Unfinished(RetryError):
-    """It is not done yet, and written down how far it got; ask again, and it goes on from there."""
-
-    code = "unfinished"
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +150,7 @@ def _begun(tx: Transaction, wish: Wish, told: Report) -> tuple[UnderWayRow, Reac
     )  # fmt: skip
     begun = store.under_way(tx, kind, target_id)
     if begun is None:  # somebody else's ended between the two
-        raise Unfinished
+        raise Unfinished(f"somebody else is at it; {_AGAIN}")
     return begun, reach
 
 
@@ -207,9 +202,9 @@ class _Work:
     def _run[R](self, work: Callable[[Transaction], R]) -> R:
         return self.services.database.run(self.principal, work)
 
-    def _in_time(self) -> None:
+    def _in_time(self, step: str) -> None:
         if self.seconds_left() < _SECONDS_KEPT:
-            raise Unfinished
+            raise Unfinished(f"{step}; {_AGAIN}")
 
     def _look(self) -> Seen:
         """Look the records of prompts through, without changing anything but how far that got."""
@@ -218,12 +213,14 @@ class _Work:
         is_enough = search.look(self.seconds_left)
         self._run(lambda tx: store.note_seen(tx, self.row.id, under_way.kept(seen)))
         if not is_enough:
-            raise Unfinished
+            raise Unfinished(f"nothing is gone yet, {seen.looked} records of prompts were looked through; {_AGAIN}")
         return seen
 
     def _take(self, seen: Seen) -> None:
         """Take away what hangs together by words, and write down what is left; somebody else may have done so."""
-        self._in_time()
+        self._in_time(
+            "what was said meanwhile is still to go" if seen.is_again else "nothing is gone yet, all was looked at"
+        )
         with self.services.database.transaction(self.principal) as tx:
             held = store.under_way(tx, self.target.kind, self.target.id)
             if held is not None and held.left is not None:
@@ -260,7 +257,7 @@ class _Work:
             return
         services = self.services
         for some in batched(self.left.objects, _MANY_OBJECTS, strict=False):
-            self._in_time()
+            self._in_time("what was said is gone, and files are still to go")
             services.media.delete(some)
         archives.without(self.principal, services.database, services.media, self.left)
         if self.target.kind == "file":
@@ -283,7 +280,7 @@ class _Work:
         known = Known(set(ours), set(left.addresses), set(left.provider_ids), set(left.ids))
         for name, letters in self.services.dead_letters.items():
             if name not in self.done.letters:
-                self._in_time()
+                self._in_time(f"what was said is gone, and dead letters of {name} are still to be looked at")
                 before, self.done.queue = self.done.queue, name
                 self._note_done()
                 gone, problem = self._letters_of(letters, known)
@@ -305,11 +302,11 @@ class _Work:
     def _rows(self) -> None:
         """The messages and turns of whole conversations, and handles in records that stay."""
         for records in batched(self.left.naming, _MANY_RECORDS, strict=False):
-            self._in_time()
+            self._in_time("what was said is gone, and records of prompts that name it are still to be written anew")
             self._run(_renaming(records, self.left.handles))
         for query, ids in (("drop_messages", self.left.lines), ("drop_turns", self.left.turns)):
             for some in batched(ids, _MANY_ROWS, strict=False):
-                self._in_time()
+                self._in_time("what was said is gone, and the last rows are still to go")
                 self._run(_dropping(query, list(some)))
 
     def _end(self, tx: Transaction) -> JsonObject | None:

@@ -143,6 +143,8 @@ def reach(tx: Transaction, target: Target, *, keep_records: bool = False) -> Rea
     _READERS[target.kind](tx, found)
     if target.kind != "fact":
         _derived(tx, found, keep_records=keep_records)
+        rows, facts, episodes = found.standing_rows, found.ids("facts"), found.ids("episodes")
+        _add(found, store.placed(tx, "hanging", rows=rows, facts=facts, episodes=episodes))
     _outward(tx, found)
     return found
 

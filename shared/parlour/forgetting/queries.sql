@@ -217,6 +217,13 @@ SELECT 'fact_decisions', d.id::text FROM fact_decisions d
  WHERE d.messages && %(messages)s::uuid[]
    AND (d.decision <> 'forgotten' OR d.messages <@ %(messages)s::uuid[]);
 
+-- name: hanging
+-- What goes with searchable rows, facts and episodes: their vectors and numbers, and that they were recalled.
+SELECT 'embeddings' AS place, row_id || '/' || model AS id FROM embeddings WHERE row_id = ANY(%(rows)s::uuid[])
+ UNION ALL SELECT 'sources', session_id || '/' || number FROM sources WHERE row_id = ANY(%(rows)s::uuid[])
+ UNION ALL SELECT 'recalls', turn_id || '/' || place FROM recalls
+            WHERE fact_id = ANY(%(facts)s::uuid[]) OR episode_id = ANY(%(episodes)s::uuid[]);
+
 -- name: made_by_calls
 -- The records that calls of some turns made and that nobody else has changed, linked or filled since, their handles, all
 -- that is a part of them, and links.

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any, Literal, get_args
 from uuid import UUID
 
+from parlour.infra.errors import RetryError
 from parlour.infra.jsonable import Json, JsonObject
 
 type Kind = Literal["user", "message", "file", "fact"]
@@ -22,6 +23,12 @@ MOST_LISTED = 20_000
 
 MOST_ANSWERED = 1_000
 """Of these as many are answered: some twenty tables of 50 characters an id stay below the 6 MB of one answer."""
+
+
+class Unfinished(RetryError):
+    """It is not done yet, and written down how far it got; ask again, and it goes on from there."""
+
+    code = "unfinished"
 
 
 @dataclass(frozen=True, slots=True)

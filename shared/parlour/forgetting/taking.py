@@ -50,6 +50,8 @@ def tell(told: Report, reach: Reach, texts: Texts) -> None:
         told.note("removed", "ledger_blobs", [f"{len(hashes)} texts of {month:%Y-%m}"] if hashes else [])
     for month, hashes in texts.emptied.items():
         told.note("emptied", "ledger_blobs", [f"{len(hashes)} texts of {month:%Y-%m}"] if hashes else [])
+    told.note("emptied", "ledgers", [f"{turn}/{step}" for turn, step in sorted(texts.naming) if step >= 0])
+    told.note("emptied", "pulse_ledgers", [one for one, step in sorted(texts.naming) if step < 0])
     told.objects = list(dict.fromkeys([*told.objects, *reach.objects, *(one.object_key for one in reach.archives)]))
     told.beyond += [one for one in _beyond(reach, texts) if one not in told.beyond]
 
@@ -119,6 +121,8 @@ class Taking:
             return reach.ids("facts")
         kept = set(store.ids(self.tx, "keep_supported", messages=reach.messages))
         if kept:
+            recalled = store.placed(self.tx, "hanging", rows=[], facts=list(kept), episodes=[])
+            self.told.untell("recalls", [one.id for one in recalled])
             self.told.untell("facts", kept)
             self.told.note("kept", "facts", kept, "another message says it as well")
         return [one for one in reach.ids("facts") if one not in kept]

@@ -8,7 +8,7 @@ goes as well: it is better that an old prompt cannot be shown than that somethin
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
@@ -52,6 +52,7 @@ class Reads(Protocol):
 class Texts:
     """What goes: texts that lose their words, and those that are deleted.
 
+    naming  records of prompts, by turn and step, that stay and lose a handle.
     looked  how many records were looked through; is_whole: whether none went unseen.
     """
 
@@ -59,6 +60,7 @@ class Texts:
     dropped: Hashes = field(default_factory=dict)
     looked: int = 0
     is_whole: bool = True
+    naming: Set[tuple[UUID, int]] = frozenset()
 
 
 @dataclass(slots=True)
@@ -95,7 +97,7 @@ class Search:
         """The texts that go with what is reached; `bodies` are those of the messages among it."""
         seen = self.seen
         emptied = {month: set(some) for month, some in seen.emptied.items()}
-        texts = Texts(emptied, {}, seen.looked, seen.is_whole or seen.is_again)
+        texts = Texts(emptied, {}, seen.looked, seen.is_whole or seen.is_again, seen.naming)
         for month, own in seen.own.items():
             if seen.is_whole:
                 texts.dropped[month] = own - seen.shared.get(month, set())

@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 import psycopg
@@ -28,7 +28,23 @@ from parlour.knowledge.records import backfill
 from tests.desk import Desk, WordEmbedder
 from tests.post import MediaBucket
 
+_COUNTED = frozenset({"ledger_blobs"})
+"""Tables of which a report says only how many rows went."""
+
 CANARY = re.compile(r"CANARY-\d{2,3}X", re.IGNORECASE)
+
+_KEYS = """
+SELECT c.relname::text, array_agg(a.attname::text ORDER BY k.place)
+  FROM pg_class c
+  JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary
+ CROSS JOIN LATERAL unnest(i.indkey::int2[]) WITH ORDINALITY AS k (number, place)
+  JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = k.number
+ WHERE c.relnamespace = 'public'::regnamespace AND NOT c.relispartition AND a.attname <> 'tenant_id'
+ GROUP BY c.relname
+"""
+
+type Named = tuple[str, str]
+"""A row by its table and what a report calls it: the parts of its key but the tenant, with slashes."""
 
 
 @dataclass
@@ -99,6 +115,18 @@ class Aviary:
         self.planted[found] = where
         return found
 
+    def plant(self, beside: str, table: str, /, **values: str) -> None:
+        """A row of what is written in SQL, of the sessions `s` (their bindings `b`) that are `beside`."""
+        names, given = ", ".join(values), ", ".join(values.values())
+        self.desk.rows(
+            f"INSERT INTO {table} (tenant_id, {names}) SELECT s.tenant_id, {given} FROM sessions s"
+            f" JOIN bindings b ON b.id = s.binding_id {beside} RETURNING 1"
+        )
+
+    def new_id(self) -> str:
+        """A new id in SQL."""
+        return f"'{uuid7(self.desk.clock())}'"
+
     def forget(self, kind: Kind, target_id: UUID, **how: bool) -> JsonObject:
         return self.room.forget(kind, target_id, **how)
 
@@ -121,6 +149,15 @@ class Aviary:
         }  # fmt: skip
         found |= {f"queue {name}": birds(json.dumps(bodies, default=str)) for name, bodies in queues.items()}
         return {where: seen for where, seen in found.items() if seen}
+
+    def rows(self) -> dict[Named, set[str]]:
+        """Every row there is, with the canaries in it."""
+        found: dict[Named, set[str]] = {}
+        with self.cluster.superuser(self.name) as connection:
+            for table, parts in connection.execute(_KEYS).fetchall():
+                for (row,) in _read(connection, str(table)):
+                    found[str(table), "/".join(str(row[one]) for one in parts)] = birds(_told(row))
+        return found
 
     def with_texts(self) -> set[str]:
         """The tables of the catalogue that can hold what somebody said: they have texts, JSON or bytes."""
@@ -147,10 +184,16 @@ def birds(words: str) -> set[str]:
 
 
 def _words(connection: psycopg.Connection[Any], table: str) -> str:
-    rows = connection.execute(sql.SQL("SELECT to_jsonb(t) FROM {} t").format(sql.Identifier(table))).fetchall()
-    told = [json.dumps(row, ensure_ascii=False) for (row,) in rows]
-    packed = [value for (row,) in rows for value in row.values() if isinstance(value, str) and value.startswith("\\x")]
-    return "\n".join([*told, *(_opened(one) for one in packed)])
+    return "\n".join(_told(row) for (row,) in _read(connection, table))
+
+
+def _read(connection: psycopg.Connection[Any], table: str) -> list[tuple[Any, ...]]:
+    return connection.execute(sql.SQL("SELECT to_jsonb(t) FROM {} t").format(sql.Identifier(table))).fetchall()
+
+
+def _told(row: Mapping[str, Any]) -> str:
+    packed = [value for value in row.values() if isinstance(value, str) and value.startswith("\\x")]
+    return "\n".join([json.dumps(row, ensure_ascii=False), *(_opened(one) for one in packed)])
 
 
 def _opened(value: str) -> str:
@@ -158,3 +201,22 @@ def _opened(value: str) -> str:
         return zlib.decompress(bytes.fromhex(value[2:])).decode()
     except (zlib.error, ValueError):
         return ""
+
+
+def untold(before: Mapping[Named, set[str]], after: Mapping[Named, set[str]], report: JsonObject) -> list[Named]:
+    """The rows that went, or lost a canary, and of which the report says nothing, or something else."""
+    fates = _fates(report)
+    gone = {one: "removed" for one in before if one not in after}
+    emptied = {one: "emptied" for one in before if one in after and before[one] - after[one]}
+    told = {one: fate for one, fate in (gone | emptied).items() if one[0] not in _COUNTED}
+    return sorted(one for one, fate in told.items() if fate not in fates.get(one, set()))
+
+
+def _fates(report: JsonObject) -> dict[Named, set[str]]:
+    """What became of which row; what became of a part of one, as a property is, became of that row."""
+    found: dict[Named, set[str]] = {}
+    for row in cast("list[dict[str, Any]]", report["rows"]):
+        for one in row["ids"]:
+            name = one.partition("/")[0] if row["table"] in {"entities", "sessions"} else one
+            found.setdefault((row["table"], name), set()).add(row["fate"])
+    return found

@@ -3,12 +3,10 @@ prompt of anybody; whoever is not that user loses nothing."""
 
 import json
 from datetime import timedelta
+from functools import partial
 from typing import Any
 from uuid import UUID
 
-import pytest
-
-from local.database import Cluster
 from parlour.channels.envelope import Media
 from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import Json, JsonObject, canonical
@@ -16,7 +14,7 @@ from parlour.knowledge.records import stale
 from parlour.pulse.pulse import Order
 from parlour.pulse.writing import writer
 from tests.desk import PHONE, Desk, calls, says, searches
-from tests.integration.forgetting.aviary import Aviary, Room
+from tests.integration.forgetting.aviary import Aviary, untold
 from tests.integration.forgetting.aviary import tables as all_of
 from tests.integration.pulses_read import services as pulse_services
 from tests.integration.turns.test_about_a_record import about
@@ -37,9 +35,8 @@ SAYS_NOTHING_OF_PEOPLE = frozenset({
 """Tables with texts, none of which is what people said. A table that is neither among these nor has a canary fails."""
 
 
-@pytest.fixture
-def aviary(desk: Desk, cluster: Cluster, database_name: str) -> Aviary:
-    return Aviary(Room(desk), cluster, database_name)
+NAMES_WHO_WENT = frozenset({"audit_log", "entities", "forgettings"})
+"""Tables in which the id of whoever was forgotten stays, and leads nowhere: as who changed what others have, too."""
 
 
 def say(desk: Desk, text: str, *script: list[Any], sender: str = PHONE) -> None:
@@ -114,16 +111,7 @@ def remember(aviary: Aviary, user: UUID) -> None:
     (message,) = desk.rows(f"SELECT id, turn_id FROM messages WHERE session_id = '{session}' LIMIT 1")
     whose = f"s.user_id = '{user}' AND s.id = '{session}'"
 
-    def insert(table: str, **values: str) -> None:
-        names, given = ", ".join(values), ", ".join(values.values())
-        desk.rows(
-            f"INSERT INTO {table} (tenant_id, {names}) SELECT s.tenant_id, {given} FROM sessions s"
-            f" JOIN bindings b ON b.id = s.binding_id WHERE {whose} RETURNING 1"
-        )
-
-    def new() -> str:
-        return f"'{uuid7(desk.clock())}'"
-
+    insert, new = partial(aviary.plant, f"WHERE {whose}"), aviary.new_id
     said, at = f"ARRAY['{message[0]}'::uuid]", "s.created_at"
     fact = {"confidence": "0.9", "origin": "'said'", "valid_from": at, "sure_at": at, "created_at": at}
     own = {"user_id": "s.user_id", "binding_id": "s.binding_id"}
@@ -173,6 +161,7 @@ def elsewhere(aviary: Aviary, user: UUID) -> None:
         f" SELECT tenant_id, '{uuid7(desk.clock())}', id, '{bird('a question')}', 'user:{user}', 1, now()"
         " FROM entities WHERE key = 'R-05' RETURNING id"
     )
+    told_to_others(aviary)
     dead: dict[str, Json] = {"channel": "whatsapp", "to": "gupshup:ParlourDemo", "provider_message_id": "dead"}
     aviary.letters["intake"].bodies = [
         {**dead, "sender": PHONE, "text": bird("a dead letter")}, {**dead, "sender": OTHER, "text": "mine stays"},
@@ -180,11 +169,58 @@ def elsewhere(aviary: Aviary, user: UUID) -> None:
     aviary.letters["turns-web"].bodies = [{"tenant_id": str(desk.tenant_id), "session_id": str(session)}]
 
 
+def told_to_others(aviary: Aviary) -> None:
+    """What somebody who stays asked of records, and earlier texts: from a record that goes, from what was written into
+    another, and a question about one that goes."""
+    desk, bird = aviary.desk, aviary.bird
+    ((crate,),) = desk.rows("SELECT id FROM entities WHERE name LIKE 'Crate CANARY-%'")
+    ((changed, said),) = desk.rows("SELECT id, properties ->> 'response' FROM entities WHERE key = 'R-03'")
+    asked = "(tenant_id, id, entity_id, question, asked_by, level, asked_at, told_of, markdown)"
+    for told_of, answer in (
+        (f"entities/{crate}", bird("an answer to somebody else")),
+        (f"entities/{changed}", f"{said} That is {bird('an answer about a changed record')}."),
+        ("entities/none", "The slab is late."),
+    ):
+        desk.rows(
+            f"INSERT INTO pulse_questions {asked} SELECT tenant_id, '{uuid7(desk.clock())}', id, 'What else?',"
+            f" 'member:other', 1, now(), ARRAY['{told_of}'], '{answer}' FROM entities WHERE key = 'R-05' RETURNING 1"
+        )
+    desk.rows(
+        f"INSERT INTO pulse_questions {asked} SELECT tenant_id, '{uuid7(desk.clock())}', id,"
+        f" '{bird('a question about what goes')}', 'member:other', 1, now(), '{{}}', '' FROM entities"
+        f" WHERE id = '{crate}' RETURNING 1"
+    )
+    for version, told_of, text in (
+        (1, f"entities/{crate}", bird("an earlier text")),
+        (2, f"entities/{changed}", f"{said} That is {bird('an earlier text about a changed record')}."),
+        (3, "entities/none", "The slab is late."),
+    ):
+        desk.rows(
+            "INSERT INTO pulse_versions (tenant_id, entity_id, level, version, markdown, statements, citations,"
+            f" told_of, fingerprint, model, generated_at) SELECT tenant_id, id, 1, {version}, '{text}', '[]', '[]',"
+            f" ARRAY['{told_of}'], '', '', now() FROM entities WHERE key = 'R-05' RETURNING 1"
+        )
+
+
 def write_pulse(desk: Desk, key: str) -> None:
     ((entity,),) = desk.rows(f"SELECT id FROM entities WHERE key = '{key}'")
     with desk.database.transaction(desk.admin) as tx:
         stale.ask(tx, UUID(str(entity)), desk.clock())
     writer.run(pulse_services(desk), Order(desk.tenant_id, UUID(str(entity))), lambda: 600.0)
+
+
+def whole_words(aviary: Aviary, words: str) -> set[str]:
+    """The tables that say it."""
+    return {name for name, text in all_of(aviary.cluster, aviary.name).items() if words in text}
+
+
+def written_again(desk: Desk, key: str) -> set[str]:
+    """The searchable rows that tell of a record as it is, in whose place others come when it changes."""
+    rows = desk.rows(
+        "SELECT r.id::text FROM context_rows r JOIN entities e ON e.id = r.entity_id"
+        f" WHERE e.key = '{key}' AND r.kind = 'snapshot'"
+    )
+    return {str(one) for (one,) in rows}
 
 
 def tables(report: JsonObject) -> set[str]:
@@ -233,8 +269,18 @@ def test_fifty_canaries_are_gone_from_every_table_object_and_queue_and_from_the_
 
     dry = aviary.forget("user", user, dry_run=True)
     assert aviary.seen() == seen
+    before, replaced = aviary.rows(), written_again(desk, "R-03")
+    ((due,),) = desk.rows(f"SELECT count(*) FROM work_due WHERE id = '{session_of(desk, user)}'")
+    assert due
+    gone = [str(user), str(session_of(desk, user))]
     told = aviary.forget("user", user)
     assert aviary.seen() == {}
+    assert [one for one in untold(before, aviary.rows(), told) if one[1].partition("/")[0] not in replaced] == []
+    for table in ("pulse_questions", "pulse_versions"):
+        stay = "SELECT markdown FROM {} p JOIN entities e ON e.id = p.entity_id WHERE e.key = 'R-05'"
+        assert desk.rows(stay.format(table)) == [("The slab is late.",)]
+    for name in gone:
+        assert whole_words(aviary, name) <= NAMES_WHO_WENT
     assert [name for name, words in all_of(aviary.cluster, aviary.name).items() if PHONE[1:] in words] == []
     assert tables(told) == tables(dry)
     assert told["dead_letters"] == {"intake": 1, "turns-web": 1}

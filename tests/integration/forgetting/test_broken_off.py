@@ -9,18 +9,17 @@ from uuid import UUID
 
 import pytest
 
-from local.database import Cluster
 from parlour.forgetting import erase, texts
-from parlour.forgetting.erase import Services, Unfinished, Wish
-from parlour.forgetting.report import Kind, Target
+from parlour.forgetting.erase import Services, Wish
+from parlour.forgetting.report import Kind, Target, Unfinished
 from parlour.infra.dead_letters import Discarded
 from parlour.infra.errors import NotFound
 from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import JsonObject, canonical
 from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
-from tests.desk import Desk, calls, says, searches
-from tests.integration.forgetting.aviary import Aviary, Letters, Room
+from tests.desk import PHONE, calls, says, searches
+from tests.integration.forgetting.aviary import Aviary, Letters
 from tests.integration.knowledge.file_desk import FileDesk
 from tests.integration.talking import Talk
 from tests.post import Post
@@ -117,11 +116,6 @@ def forgotten(
         cast("Any", Mortal(aviary.room.files, life)), cast("Any", letters), desk.clock, uuid7,
     )  # fmt: skip
     return erase.forget(desk.admin, services, Wish(Target(kind, target)), seconds_left)
-
-
-@pytest.fixture
-def aviary(desk: Desk, cluster: Cluster, database_name: str) -> Aviary:
-    return Aviary(Room(desk), cluster, database_name)
 
 
 def named(report: JsonObject) -> set[tuple[str, str]]:
@@ -287,3 +281,23 @@ def test_a_report_is_of_its_kind(aviary: Aviary) -> None:
     aviary.forget("user", talk.user)
     with pytest.raises(NotFound):
         aviary.forget("fact", talk.user)
+
+
+def test_who_writes_from_the_same_number_while_they_are_forgotten_is_somebody_new(
+    aviary: Aviary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk, letters = aviary.desk, erase._Work._letters
+    desk.write(f"My account is {NAME}.", "before")
+    desk.model.script = [says("Noted.")]
+    desk.run()
+    ((user,),) = desk.rows(f"SELECT id FROM users WHERE phone = '{PHONE}'")
+
+    def meanwhile(self: erase._Work) -> None:
+        letters(self)
+        desk.write("Good morning.", "meanwhile")
+
+    monkeypatch.setattr(erase._Work, "_letters", meanwhile)
+    aviary.forget("user", cast("UUID", user))
+    assert aviary.seen() == {}
+    assert desk.rows("SELECT body FROM messages") == [("Good morning.",)]
+    assert desk.rows(f"SELECT id = '{user}' FROM users WHERE phone = '{PHONE}'") == [(False,)]

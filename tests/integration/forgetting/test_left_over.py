@@ -4,22 +4,16 @@ from uuid import UUID
 
 import pytest
 
-from local.database import Cluster
 from parlour.forgetting import erase
 from parlour.infra.jsonable import canonical
-from tests.desk import PHONE, Desk, says
-from tests.integration.forgetting.aviary import Aviary, Room, tables
+from tests.desk import PHONE, says
+from tests.integration.forgetting.aviary import Aviary, tables
 from tests.integration.memory.silent import Silent
 from tests.integration.talking import Talk
 from tests.integration.turns.linked import CODE, asked, on_the_phone, on_the_web, with_template
 
 BIRD = "CANARY-41X"
 STRANGER = "+919800000077"
-
-
-@pytest.fixture
-def aviary(desk: Desk, cluster: Cluster, database_name: str) -> Aviary:
-    return Aviary(Room(desk), cluster, database_name)
 
 
 def saying(aviary: Aviary, words: str) -> list[str]:
@@ -35,6 +29,28 @@ def test_a_number_that_a_visitor_asked_a_code_for_goes_with_them_and_so_does_the
     aviary.forget("user", visitor.id)
     assert saying(aviary, STRANGER.lstrip("+")) == []
     assert saying(aviary, "482915") == []
+
+
+@pytest.mark.parametrize("why", ["asked for too", "wrote", "is somebody"])
+def test_whoever_was_made_for_a_code_stays_where_somebody_else_has_to_do_with_them(aviary: Aviary, why: str) -> None:
+    desk = aviary.desk
+    with_template(desk)
+    visitor, session = on_the_web(desk)
+    asked(desk, visitor, session, STRANGER, "482915")
+    other, its = on_the_web(desk)
+    if why == "asked for too":
+        asked(desk, other, its, STRANGER, "700313")
+    elif why == "wrote":
+        on_the_phone(desk, "Who is this?", "stranger", STRANGER)
+    else:
+        who = f"SELECT id FROM users WHERE phone = '{STRANGER}'"
+        desk.rows(f"UPDATE users SET merged_into = ({who}) WHERE id = '{other.id}' RETURNING 1")
+    assert visitor.id
+    aviary.forget("user", visitor.id)
+    assert desk.rows(f"SELECT count(*) FROM users WHERE phone = '{STRANGER}'") == [(1,)]
+    assert desk.rows(f"SELECT count(*) FROM users WHERE id = '{other.id}'") == [(1,)]
+    assert saying(aviary, "482915") == []
+    assert (saying(aviary, "700313") == []) == (why != "asked for too")
 
 
 def test_a_person_who_was_known_before_keeps_all_but_the_code(aviary: Aviary) -> None:

@@ -5,7 +5,6 @@ from uuid import UUID
 
 import pytest
 
-from local.database import Cluster
 from parlour.forgetting import erase
 from parlour.forgetting.erase import Services, Wish
 from parlour.forgetting.report import Target
@@ -15,21 +14,11 @@ from parlour.infra.jsonable import JsonObject, canonical
 from parlour.principal import Principal
 from parlour.turns.prompts.rebuild import rebuild
 from tests.desk import Desk, calls, says, searches
-from tests.integration.forgetting.aviary import Aviary, Room
+from tests.integration.forgetting.aviary import Aviary, untold
 from tests.integration.knowledge.file_desk import FileDesk
 from tests.integration.talking import Talk
 
 CODE = "CANARY-77X"
-
-
-@pytest.fixture
-def aviary(desk: Desk, cluster: Cluster, database_name: str) -> Aviary:
-    return Aviary(Room(desk), cluster, database_name)
-
-
-@pytest.fixture
-def talk(aviary: Aviary) -> Talk:
-    return Talk(aviary.desk)
 
 
 def left(desk: Desk, table: str, column: str = "id") -> list[object]:
@@ -199,8 +188,10 @@ def test_a_file_goes_with_what_was_read_from_it_and_with_the_turns_that_drew_fro
     talk.say("How does the gate open?", searches("how does the gate open at night"), says(f"With {CODE} [1]."))
     talk.say("Thanks.", says("Not at all."))
     assert {"table context_rows", "table messages", "table tool_calls", "object files"} <= aviary.seen().keys()
-    aviary.forget("file", file.id)
+    before = aviary.rows()
+    report = aviary.forget("file", file.id)
     assert aviary.seen() == {}
+    assert untold(before, aviary.rows(), report) == []
     assert "Thanks." in talk.prompt()
 
 
@@ -210,7 +201,9 @@ def test_a_fact_goes_alone_and_is_not_made_anew_by_what_it_was_drawn_from(aviary
     ((fact,),) = desk.rows("SELECT id FROM facts WHERE key = 'city' AND value = 'Pune'")
     desk.clock.now += timedelta(minutes=1)
     assert "Pune" in talk.prompt("Where do I live, do you know?")
+    before = aviary.rows()
     report = aviary.forget("fact", UUID(str(fact)))
+    assert untold(before, aviary.rows(), report) == []
     assert left(desk, "facts") == []
     assert desk.rows("SELECT key, decision, messages FROM fact_decisions WHERE decision = 'forgotten'") == [
         ("city", "forgotten", [told])

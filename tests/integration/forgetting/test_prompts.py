@@ -2,29 +2,18 @@
 
 import pytest
 
-from local.database import Cluster
 from parlour.forgetting import erase, texts
-from parlour.forgetting.erase import Services, Unfinished, Wish
-from parlour.forgetting.report import Target
+from parlour.forgetting.erase import Services, Wish
+from parlour.forgetting.report import Target, Unfinished
 from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import JsonObject
 from parlour.turns.prompts import explain
 from parlour.turns.prompts.rebuild import rebuild
-from tests.desk import Desk, says
-from tests.integration.forgetting.aviary import Aviary, Room
+from tests.desk import says
+from tests.integration.forgetting.aviary import Aviary
 from tests.integration.talking import Talk
 
 LINE = "The crane's papers are with the man at the gate."
-
-
-@pytest.fixture
-def aviary(desk: Desk, cluster: Cluster, database_name: str) -> Aviary:
-    return Aviary(Room(desk), cluster, database_name)
-
-
-@pytest.fixture
-def talk(aviary: Aviary) -> Talk:
-    return Talk(aviary.desk)
 
 
 @pytest.fixture

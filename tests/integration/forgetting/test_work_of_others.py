@@ -1,20 +1,17 @@
 """Whoever is forgotten takes along what is theirs: what others did since, and said, stays theirs."""
 
+import json
+from uuid import UUID
+
 import pytest
 
-from local.database import Cluster
 from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import JsonObject, canonical
 from tests.desk import Desk, calls, says
-from tests.integration.forgetting.aviary import Aviary, Room, tables
+from tests.integration.forgetting.aviary import Aviary, tables, untold
 from tests.integration.talking import Talk
 
 OWNER, RESPONSE = "CANARY-31X", "CANARY-32X"
-
-
-@pytest.fixture
-def aviary(desk: Desk, cluster: Cluster, database_name: str) -> Aviary:
-    return Aviary(Room(desk), cluster, database_name)
 
 
 def note(talk: Talk) -> str:
@@ -37,6 +34,15 @@ def properties(desk: Desk, handle: str) -> JsonObject:
     assert deleted is None
     assert isinstance(found, dict)
     return found
+
+
+def kept_verbatim(talk: Talk, message: UUID, value: str, text: str) -> None:
+    """What the agent said, kept word for word beside a summary."""
+    talk.desk.rows(
+        "INSERT INTO kept_verbatim (tenant_id, id, session_id, message_id, turn, last_turn, kind, value, text, ours,"
+        f" untold, created_at) VALUES (current_tenant(), '{uuid7(talk.desk.clock())}', '{talk.session}', '{message}',"
+        f" 1, 1, 'promise', '{value}', '{text}', true, true, now()) RETURNING 1"
+    )
 
 
 def said(desk: Desk) -> str:
@@ -103,7 +109,28 @@ def test_what_a_colleagues_memory_has_of_it_goes_only_where_it_says_it(aviary: A
     mine = other.episode("They asked after their own matter.", asked)
     gone = other.episode(f"They heard of {OWNER}.", asked)
     desk.rows(f"UPDATE sessions SET consolidated_turn = 1 WHERE id = '{other.session}' RETURNING 1")
-    aviary.forget("user", talk.user)
+    for place, word in enumerate(("their own matter", OWNER), 1):
+        other.row("summary_anchor", f"Up to {word}.")
+        desk.rows(f"UPDATE context_rows SET ordinal = {place} WHERE content = 'Up to {word}.' RETURNING 1")
+        kept_verbatim(other, asked, word, f"They are told of {word}.")
+    desk.rows(
+        "INSERT INTO extractions (tenant_id, session_id, anchors, anchored) VALUES"
+        f" (current_tenant(), '{other.session}', 2, 100) ON CONFLICT (tenant_id, session_id) DO UPDATE SET anchors = 2,"
+        " anchored = 100 RETURNING 1"
+    )
+    state = json.dumps({"notes": [OWNER]})
+    desk.rows(
+        "INSERT INTO agent_states (tenant_id, session_id, state, updated_at) VALUES"
+        f" (current_tenant(), '{other.session}', '{state}', now()) ON CONFLICT (tenant_id, session_id)"
+        " DO UPDATE SET state = EXCLUDED.state RETURNING 1"
+    )
+    before = aviary.rows()
+    told = aviary.forget("user", talk.user)
+    assert untold(before, aviary.rows(), told) == []
+    assert desk.rows("SELECT value FROM kept_verbatim") == [("their own matter",)]
+    assert desk.rows("SELECT content FROM context_rows WHERE kind = 'summary_anchor'") == [("Up to their own matter.",)]
+    assert desk.rows("SELECT anchors, anchored FROM extractions") == [(1, 50)]
+    assert desk.rows(f"SELECT 1 FROM work_due WHERE kind = 'summary' AND id = '{other.session}'")
     assert desk.rows("SELECT version FROM summaries") == [(1,)]
     assert desk.rows("SELECT id FROM episodes") == [(mine,)]
     assert desk.rows(f"SELECT FROM context_rows WHERE id = '{gone}'") == []

@@ -14,9 +14,11 @@ SECRET = "s" * 48
 CODE = "123456"
 
 
-def on_the_phone(desk: Desk, text: str = "My name is Priya.", name: str = "phone-1") -> UUID:
+def on_the_phone(
+    desk: Desk, text: str = "My name is Priya.", name: str = "phone-1", sender: str = PHONE
+) -> UUID:  # fmt: skip
     """Somebody writes on WhatsApp and is answered; their session."""
-    desk.write(text, name)
+    desk.write(text, name, sender=sender)
     desk.model.script = [says("Noted.")]
     desk.run()
     ((session,),) = desk.rows(f"SELECT session_id FROM messages WHERE provider_message_id = 'gupshup:{name}'")

@@ -1,0 +1,224 @@
+"""A message is forgotten: every column of every row that was made of it loses its words, and the report names each row;
+what repeats it is found wherever it stands alone."""
+
+import json
+from datetime import timedelta
+from functools import partial
+from uuid import UUID
+
+import pytest
+
+from parlour.channels.envelope import Media
+from parlour.infra.ids import uuid7
+from parlour.infra.jsonable import JsonObject
+from tests.desk import Desk, calls, says, searches
+from tests.integration.forgetting.aviary import Aviary, untold
+from tests.integration.knowledge.file_desk import FileDesk
+from tests.integration.talking import Talk
+from tests.post import PNG, Post
+
+BIRD = "CANARY-61X"
+
+
+def of_turn(desk: Desk, message: UUID) -> UUID:
+    ((turn,),) = desk.rows(f"SELECT turn_id FROM messages WHERE id = '{message}'")
+    return UUID(str(turn))
+
+
+def on_whatsapp(aviary: Aviary) -> UUID:
+    """A picture with a caption; a search, and a reply that cites what was found and was not sent yet."""
+    desk, post = aviary.desk, Post(aviary.desk, aviary.bucket)
+    desk.write("Good morning.", "before")
+    desk.model.script = [says("Good morning.")]
+    desk.run()
+    aviary.embed()
+    desk.clock.now += timedelta(seconds=20)
+    media = Media("image", "https://filemanager.gupshup.io/1")
+    desk.write(f"My crate is {aviary.bird('a caption')}.", "photo", kind="media", media=media)
+    ((found,),) = desk.rows("SELECT id FROM messages WHERE provider_message_id = 'gupshup:photo'")
+    message = UUID(str(found))
+    post.keep(message, PNG + aviary.bird("a picture").encode())
+    query = searches(f"which risks are open {aviary.bird('a query')}")
+    desk.model.script = [query, says(f"{aviary.bird('a reply')} [1] [2] [3].")]
+    desk.run()
+    return message
+
+
+def remembered(aviary: Aviary, message: UUID) -> None:
+    """What memory made of it, what it will make, and what a stranger knows by it."""
+    bird, turn = aviary.bird, of_turn(aviary.desk, message)
+    insert = partial(aviary.plant, f"JOIN turns t ON t.session_id = s.id AND t.id = '{turn}'")
+    new = aviary.new_id
+    said, at = f"ARRAY['{message}'::uuid]", "now()"
+    own = {"user_id": "s.user_id", "binding_id": "s.binding_id"}
+    fact = {"confidence": "0.9", "origin": "'said'", "valid_from": at, "sure_at": at, "created_at": at}
+    insert("facts", id=new(), scope="'user'", **own, key="'city'", value=f"'{bird('a fact')}'", messages=said, **fact)
+    insert("facts", id=new(), scope="'team'", team_id="b.team_id", key="'who'", value=f"'{bird('a fact of the team')}'",
+           messages=said, **fact)  # fmt: skip
+    insert("fact_decisions", id=new(), **own, session_id="s.id", origin="'said'", decision="'new'",
+           reason=f"'{bird('a decision')}'", messages=said, at=at)  # fmt: skip
+    row = new()
+    insert("context_rows", id=row, kind="'episode'", title=f"'{bird('a title')}'", content=f"'{bird('a row')}'",
+           content_hash="''", session_id="s.id", created_at=at)  # fmt: skip
+    insert("episodes", id=new(), **own, session_id="s.id", text=f"'{bird('an episode')}'", from_at=at, until_at=at,
+           messages=said, row_id=f"{row}::uuid", created_at=at)  # fmt: skip
+    insert("context_rows", id=new(), kind="'summary_anchor'", title="'anchor'", content=f"'{bird('an anchor')}'",
+           content_hash="''", session_id="s.id", created_at="t.frozen_at")  # fmt: skip
+    insert("summaries", session_id="s.id", version="1", until_turn="t.number", text=f"'{bird('a summary')}'",
+           created_at=at)  # fmt: skip
+    insert("kept_verbatim", id=new(), session_id="s.id", message_id=f"'{message}'::uuid", turn="1",
+           last_turn="t.number", kind="'identifier'", value=f"'{bird('kept')}'", text=f"'{bird('kept words')}'",
+           ours="false", untold="true", created_at=at)  # fmt: skip
+    insert("agent_states", session_id="s.id", state=f"'{json.dumps({'notes': [bird('state')]})}'::jsonb", updated_at=at)
+
+
+def left_behind(aviary: Aviary, message: UUID) -> None:
+    """What a turn leaves in columns that nobody thinks of."""
+    desk, bird, turn = aviary.desk, aviary.bird, of_turn(aviary.desk, message)
+    name, called = json.dumps({"file": bird("metadata")}), json.dumps({"tools": [bird("what was called")]})
+    desk.rows(f"UPDATE messages SET metadata = '{name}' WHERE id = '{message}' RETURNING 1")
+    desk.rows(f"UPDATE turns SET called = '{called}', problem = '{bird('a turn')}' WHERE id = '{turn}' RETURNING 1")
+    interim = json.dumps({"so far": bird("an interim answer")})
+    desk.rows(
+        f"UPDATE tool_calls SET interim = '{interim}', code = '{bird('a code')}' WHERE turn_id = '{turn}' RETURNING 1"
+    )
+    desk.rows(f"UPDATE citations SET title = '{bird('a citation')}' WHERE number = 1 RETURNING 1")
+    desk.rows(
+        "INSERT INTO attachments (tenant_id, id, session_id, message_id, kind, name, body, created_at)"
+        f" SELECT tenant_id, '{uuid7(desk.clock())}', session_id, id, 'text', '{bird('an attachment')}',"
+        f" '{bird('an attached text')}', now() FROM messages WHERE id = '{message}' RETURNING 1"
+    )
+    desk.rows(
+        "INSERT INTO events (tenant_id, session_id, number, turn_id, kind, payload, at) SELECT tenant_id, session_id,"
+        f" 7001, id, 'text_delta', '{json.dumps({'text': bird('an event')})}', now() FROM turns WHERE id = '{turn}'"
+        " RETURNING 1"
+    )
+    aviary.letters["intake"].bodies = [
+        {"channel": "whatsapp", "to": "gupshup:ParlourDemo", "provider_message_id": "gupshup:photo",
+         "text": bird("a dead letter")},
+        {"channel": "whatsapp", "to": "gupshup:ParlourDemo", "provider_message_id": "gupshup:other", "text": "stays"},
+    ]  # fmt: skip
+    aviary.letters["turns-web"].bodies = [{"message_id": str(message)}]
+
+
+def test_nothing_of_it_is_left_in_any_column_and_each_row_is_told(aviary: Aviary) -> None:
+    desk = aviary.desk
+    message = on_whatsapp(aviary)
+    remembered(aviary, message)
+    left_behind(aviary, message)
+    aviary.embed()
+    seen = aviary.seen()
+    assert set().union(*seen.values()) == set(aviary.planted)
+    before = aviary.rows()
+    told = aviary.forget("message", message)
+    assert aviary.seen() == {}
+    assert untold(before, aviary.rows(), told) == []
+    assert told["dead_letters"] == {"intake": 1, "turns-web": 1}
+    assert aviary.bucket.kept == {}
+    assert desk.rows("SELECT state, problem FROM outbox ORDER BY created_at") == [
+        ("pending", None), ("failed", "forgotten")
+    ]  # fmt: skip
+    assert desk.rows("SELECT body FROM messages ORDER BY position LIMIT 2") == [("Good morning.",), ("Good morning.",)]
+    assert desk.rows("SELECT indexed, media FROM messages WHERE body = ''") == [(True, None)] * 2
+
+
+PLACES = {
+    "a reply": "UPDATE messages SET body = '{0}' WHERE turn_id = '{1}' AND direction = 'outbound' RETURNING 1",
+    "a reply's row": "INSERT INTO context_rows (tenant_id, id, kind, title, content, content_hash, session_id,"
+    " message_id, created_at) SELECT tenant_id, '{2}', 'chat_message', '', '{0}', '', session_id, id, now()"
+    " FROM messages WHERE turn_id = '{1}' AND direction = 'outbound' RETURNING 1",
+    "a step": "UPDATE steps SET blocks = '[{{\"text\": \"{0}\"}}]' WHERE turn_id = '{1}' RETURNING 1",
+    "arguments": "UPDATE tool_calls SET arguments = '{{\"query\": \"{0}\"}}' WHERE turn_id = '{1}' RETURNING 1",
+    "a result": "UPDATE tool_calls SET result = '{{\"text\": \"{0}\"}}' WHERE turn_id = '{1}' RETURNING 1",
+    "an interim answer": "UPDATE tool_calls SET interim = '{{\"text\": \"{0}\"}}' WHERE turn_id = '{1}' RETURNING 1",
+    "an event": "INSERT INTO events (tenant_id, session_id, number, turn_id, kind, payload, at) SELECT tenant_id,"
+    " session_id, 7001, id, 'text_delta', '{{\"text\": \"{0}\"}}', now() FROM turns WHERE id = '{1}' RETURNING 1",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_what_repeats_it_is_found_where_it_stands_alone(aviary: Aviary, talk: Talk, place: str) -> None:
+    desk = aviary.desk
+    told = talk.say(f"My account is {BIRD}, please.", says("Noted."))
+    later = talk.say("Which risks are open?", searches("which risks are open"), says("Some are."))
+    desk.rows(PLACES[place].format(f"It is {BIRD}.", of_turn(desk, later), uuid7(desk.clock())))
+    aviary.forget("message", told)
+    assert aviary.seen() == {}
+
+
+FROM_A_FILE = {
+    "a citation of it": "INSERT INTO citations (tenant_id, message_id, number, title, file_id) SELECT tenant_id, id, 9,"
+    " '', '{0}' FROM messages WHERE turn_id = '{2}' AND direction = 'outbound' RETURNING 1",
+    "a citation of its row": "INSERT INTO citations (tenant_id, message_id, number, title, row_id) SELECT tenant_id,"
+    " id, 9, '', '{1}' FROM messages WHERE turn_id = '{2}' AND direction = 'outbound' RETURNING 1",
+    "an attachment": "INSERT INTO attachments (tenant_id, id, session_id, message_id, kind, name, file_id, created_at)"
+    " SELECT tenant_id, '{3}', session_id, id, 'other', '', '{0}', now() FROM messages WHERE turn_id = '{2}'"
+    " AND direction = 'inbound' RETURNING 1",
+}
+
+
+@pytest.mark.parametrize("how", FROM_A_FILE)
+def test_who_drew_from_a_file_is_found_by_any_one_trace(aviary: Aviary, talk: Talk, how: str) -> None:
+    desk = aviary.desk
+    files = FileDesk(desk.database, desk.admin, desk.clock, bucket=aviary.room.files)
+    file = files.upload("gate.md", b"# Gate\n\nThe gate opens at night.", "project/NRS")
+    files.work()
+    ((row,),) = desk.rows(f"SELECT id FROM context_rows WHERE file_id = '{file.id}' LIMIT 1")
+    drew = talk.say("How does the gate open?", says(f"With {BIRD}."))
+    desk.rows(FROM_A_FILE[how].format(file.id, row, of_turn(desk, drew), uuid7(desk.clock())))
+    aviary.forget("file", file.id)
+    assert aviary.seen() == {}
+    assert desk.rows("SELECT 1 FROM attachments") == []
+
+
+FROM_A_RECORD = {
+    "a citation of it": "INSERT INTO citations (tenant_id, message_id, number, title, entity_id) SELECT tenant_id, id,"
+    " 9, '', '{0}' FROM messages WHERE turn_id = '{1}' AND direction = 'outbound' RETURNING 1",
+    "a citation of its row": "INSERT INTO citations (tenant_id, message_id, number, title, row_id) SELECT m.tenant_id,"
+    " m.id, 9, '', r.id FROM messages m, context_rows r WHERE m.turn_id = '{1}' AND m.direction = 'outbound'"
+    " AND r.entity_id = '{0}' AND r.kind = 'snapshot' LIMIT 1 RETURNING 1",
+    "arguments": "UPDATE tool_calls SET arguments = '{{\"entities\": [\"{2}\"]}}' WHERE turn_id = '{1}' RETURNING 1",
+    "a result": "UPDATE tool_calls SET result = '{{\"of\": \"{2}\"}}' WHERE turn_id = '{1}' RETURNING 1",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("is_archived", [False, True])
+@pytest.mark.parametrize("how", FROM_A_RECORD)
+def test_who_drew_from_a_record_is_found_by_any_one_trace(
+    aviary: Aviary, talk: Talk, how: str, is_archived: bool
+) -> None:
+    desk, other = aviary.desk, Talk(aviary.desk)
+    risk: JsonObject = {"severity": "high", "state": "open", "owner": BIRD}
+    made = calls("create_entity", kind="risk", name="Gate", project="project/NRS", properties=risk)
+    told = talk.say("Note it, please.", made, says("Done."))
+    aviary.embed()
+    ((record, key),) = desk.rows("SELECT id, key FROM entities WHERE name = 'Gate'")
+    drew = other.say("Who owns the gate?", searches("weather"), says(f"It is {BIRD}."))
+    turn = of_turn(desk, drew)
+    if is_archived:
+        aviary.embed()
+        desk.rows(f"UPDATE messages SET body = '' WHERE turn_id = '{turn}' AND direction = 'outbound' RETURNING 1")
+    desk.rows(FROM_A_RECORD[how].format(record, turn, f"risk/{key}"))
+    aviary.forget("message", told)
+    assert aviary.seen() == {}
+
+
+KINDS = ("memory", "summary", "consolidation", "pulse", "archive")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_whoever_is_at_any_work_that_reads_it_begins_anew(aviary: Aviary, talk: Talk, kind: str) -> None:
+    desk = aviary.desk
+    change = calls("update_entity", entity="risk/R-03", properties={"response": f"Ask {BIRD}"})
+    told = talk.say("Change it, please.", change, says("Done."))
+    ((record,),) = desk.rows("SELECT id FROM entities WHERE key = 'R-03'")
+    one = {"pulse": record, "archive": desk.tenant_id}.get(kind, talk.session)
+    desk.rows(
+        "INSERT INTO work_due (tenant_id, kind, id, due_at, held_until) VALUES"
+        f" (current_tenant(), '{kind}', '{one}', now(), now() + interval '1 hour')"
+        " ON CONFLICT (tenant_id, kind, id) DO UPDATE SET held_until = EXCLUDED.held_until RETURNING 1"
+    )
+    aviary.forget("message", told)
+    ((held, due),) = desk.rows(f"SELECT held_until, due_at FROM work_due WHERE kind = '{kind}' AND id = '{one}'")
+    assert held is None
+    assert kind != "archive" or due >= desk.clock.now + timedelta(minutes=9)  # type: ignore[operator]
