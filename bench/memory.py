@@ -16,11 +16,17 @@ extraction            precision: of the facts stored at any time (true ones that
 wrong_retirements     facts that were ended while they held, and that no other fact goes on with.
 duplicates_per_fact   live facts beyond the first, by the facts that there are.
 stale_served          times that a turn was told a fact that its user had changed or taken back in an earlier turn.
-identifiers_survived  of what must survive word for word, and went through a compaction, the share that a later prompt
-                      has as it is, or has once a question names its subject; `identifiers` says each, and after how
-                      many compactions at least.
+stale_in_prompt       the same of what is told besides facts: as_current counts the prompts in which a summary, a line
+                      that is kept word for word, a recap or a note still has the old value and nothing after it says
+                      what ended it; in facts_say_otherwise of them a fact does. under_a_day: episodes and anchors that
+                      have it with their date. Each prompt counts once for every value that was over (looked_for);
+                      bench/stale.py says what is told as current.
+identifiers_survived  of what must survive word for word, and went through a compaction (`tried`), the share that a
+                      later prompt has as it is, or has once a question names its subject; `identifiers` says each, and
+                      how many compactions the one with the fewest went through.
 
-Shares are between 0 and 1. Vectors are MiniLM's (int8, 384 dimensions). Every miss is told below the table.
+Shares are between 0 and 1, and null where there was nothing to share. Vectors are MiniLM's (int8, 384 dimensions).
+Every miss is told below the table.
 """
 
 import argparse
@@ -31,8 +37,9 @@ from pathlib import Path
 
 from bench import months, playing_months, report
 from bench.clerk import Clerk
-from bench.memory_score import Scored, planted, score
+from bench.memory_score import Scored, score, share
 from bench.months import Month, read
+from bench.planted import planted
 from bench.talks import Malformed
 from local import scratch
 from local.embeddings import MiniLmEmbedder
@@ -40,7 +47,8 @@ from parlour.infra.postgres import Database
 from parlour.knowledge.index.embed import Embedder
 
 MONTH = Path(__file__).with_name("month.json")
-_BESIDE = ("values_planted", "facts_stored", "episodes", "summaries")
+_NOTHING = "-"
+"""Stands in the table for a share of nothing."""
 
 
 def main() -> None:
@@ -83,11 +91,11 @@ def measured(database: Database, month: Month, embedder: Embedder) -> dict[str, 
 
 def _way(database: Database, month: Month, embedder: Embedder, clerk: Clerk | None) -> Scored:
     played = playing_months.opened(database, month, embedder, clerk).play()
-    scored = score(month, played.facts, played.survived, played.decided)
+    scored = score(month, played.facts, played.survived, played.decided, played.prompts)
     scored.figures.update({"episodes": played.episodes, "summaries": played.summaries})
     if clerk is not None:
         wrong = sum(bool(one.why) for one in clerk.given)
-        scored.figures["answers"] = {"facts": len(clerk.given), "wrong": round(wrong / max(1, len(clerk.given)), 3)}
+        scored.figures["answers"] = {"facts": len(clerk.given), "wrong": share(wrong, len(clerk.given))}
     return scored
 
 
@@ -102,8 +110,8 @@ def _flat(figures: Mapping[str, object], lead: str = "") -> list[tuple[str, repo
     for name, value in figures.items():
         if isinstance(value, dict):
             found += _flat(value, f"{lead}{name} ")
-        elif isinstance(value, int | float):
-            found.append((f"{lead}{name}", value))
+        elif value is None or isinstance(value, int | float):
+            found.append((f"{lead}{name}", _NOTHING if value is None else value))
     return found
 
 

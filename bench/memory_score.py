@@ -5,30 +5,18 @@ preference also in its key), and does not stand under a key of the vocabulary th
 """
 
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 
+from bench import stale
 from bench.months import Month, Turn
+from bench.planted import Planted, begun, ending, plain, planted, words
+from bench.stale import Prompt
 from parlour.memory.facts import keys
 
-_WORD = re.compile(r"[^\s.,;:!?()\"\u201c\u201d]+")
 _NOT = frozenset(["no", "not", "never", "dislikes", "hate", "can't", "cannot", "don't", "dont", "isn't", "doesn't"])
-
-
-@dataclass(frozen=True, slots=True)
-class Planted:
-    """A value that the script has, from when somebody tells it, in `text`, until they say otherwise, if they do."""
-
-    who: str
-    name: str
-    spellings: tuple[str, ...]
-    since: datetime
-    until: datetime | None = None
-    ended: str = ""
-    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,67 +67,65 @@ class Scored:
     misses: list[tuple[str, str]] = field(default_factory=list)
 
 
-def planted(month: Month) -> list[Planted]:
-    """Every value of the script, in the order in which they are told."""
-    live: dict[tuple[str, str], Planted] = {}
-    over: list[Planted] = []
-    for turn in month.turns:
-        for name in turn.retracts:
-            over += _ended(live, turn, name, "retracted")
-        for name, spellings in turn.tells.items():
-            known = live.get((turn.who, name))
-            if known is not None and _alike(known.spellings, spellings):
-                continue
-            over += _ended(live, turn, name, "changed")
-            live[turn.who, name] = Planted(turn.who, name, spellings, turn.at, text=turn.user)
-    return sorted([*over, *live.values()], key=lambda one: one.since)
-
-
-def score(month: Month, facts: Sequence[Fact], survived: Sequence[Survival], decided: Sequence[Decided]) -> Scored:
-    """All figures of one way of remembering."""
+def score(
+    month: Month, facts: Sequence[Fact], survived: Sequence[Survival], decided: Sequence[Decided],
+    prompts: Sequence[Prompt],
+) -> Scored:  # fmt: skip
+    """All figures of one way of remembering. A share of nothing is None."""
     values = planted(month)
     of = {fact.id: _value_of(fact, values) for fact in facts}
-    scored = Scored({})
     wrong = [fact for fact in facts if of[fact.id] is None and not _may_be(fact, month)]
     counted = [fact for fact in facts if of[fact.id] is not None or fact in wrong]
     found = {id(one) for one in of.values() if one is not None}
     retired = list(_wrongly_retired(facts, of))
     extra, remembered = _duplicates(facts, of)
-    tried = [one for one in survived if one.compactions] or survived
-    served = [
-        (fact, [at for at in fact.served if _is_stale(of[fact.id], _begun(month, fact.who, at))]) for fact in facts
-    ]
-    stale = [(fact, at) for fact, at in served if at]
-    scored.figures = {
+    served = [(fact, [at for at in fact.served if _is_over(of[fact.id], month, fact.who, at)]) for fact in facts]
+    looked = stale.looked_at(month, values, prompts)
+    tried = [one for one in survived if one.compactions]
+    scored = Scored({
         "extraction": {
-            "precision": _share(len(counted) - len(wrong), len(counted)),
-            "recall": _share(sum(id(one) in found for one in values), len(values)),
+            "precision": share(len(counted) - len(wrong), len(counted)),
+            "recall": share(sum(id(one) in found for one in values), len(values)),
         },
         "wrong_retirements": len(retired),
-        "duplicates_per_fact": _share(len(extra), remembered, none=0.0),
-        "stale_served": sum(len(at) for _, at in stale),
-        "identifiers_survived": _share(sum(one.in_prompt or one.recalled for one in tried), len(tried)),
-        "identifiers": {
-            "planted": len(tried),
-            "in_prompt": _share(sum(one.in_prompt for one in tried), len(tried)),
-            "recalled": _share(sum(one.recalled for one in tried), len(tried)),
-            "compactions": min((one.compactions for one in tried), default=0),
-        },
+        "duplicates_per_fact": share(len(extra), remembered),
+        "stale_served": sum(len(at) for _, at in served),
+        "stale_in_prompt": stale.figures(looked),
+        "identifiers_survived": share(sum(one.in_prompt or one.recalled for one in tried), len(tried)),
+        "identifiers": _identifiers(survived, tried),
         "values_planted": len(values),
         "facts_stored": len(facts),
         "decisions": dict(sorted(Counter(one.decision for one in decided).items())),
-    }
+    })  # fmt: skip
     scored.misses += [("not found", _why(one, month, decided)) for one in values if id(one) not in found]
     scored.misses += [("not so", f"{_named(fact)} was kept ({fact.origin})") for fact in wrong]
     scored.misses += [("wrongly retired", line) for line in retired]
     scored.misses += [("twice", f"{_named(fact)} stands beside another row") for fact in extra]
-    scored.misses += [("stale", _stale(fact, at, of[fact.id], month, decided)) for fact, at in stale]
-    scored.misses += [
-        ("lost", f"{one.who}: {one.kind} {one.value!r}, asked: {one.ask}")
-        for one in tried
-        if not (one.in_prompt or one.recalled)
-    ]
+    scored.misses += [("stale", _stale(fact, at, of[fact.id], month, decided)) for fact, at in served if at]
+    scored.misses += [("stale in prompt", line) for line in stale.misses(month, looked)]
+    scored.misses += list(_lost(survived))
     return scored
+
+
+def _identifiers(survived: Sequence[Survival], tried: Sequence[Survival]) -> dict[str, object]:
+    return {
+        "planted": len(survived),
+        "tried": len(tried),
+        "in_prompt": share(sum(one.in_prompt for one in tried), len(tried)),
+        "recalled": share(sum(one.recalled for one in tried), len(tried)),
+        "compactions": min((one.compactions for one in tried), default=0),
+    }
+
+
+def _lost(survived: Sequence[Survival]) -> Iterator[tuple[str, str]]:
+    """What did not survive, or only for who asks, and what nothing can be said of: it went through no compaction."""
+    for one in survived:
+        if not one.compactions:
+            yield "not tried", f"{one.who}: {one.kind} {one.value!r} went through no compaction"
+        elif not (one.in_prompt or one.recalled):
+            yield "lost", f"{one.who}: {one.kind} {one.value!r}, asked: {one.ask}"
+        elif not one.in_prompt:
+            yield "when asked", f"{one.who}: {one.kind} {one.value!r} is in the prompt only with: {one.ask}"
 
 
 def holds(text: str, value: str) -> bool:
@@ -147,15 +133,9 @@ def holds(text: str, value: str) -> bool:
     return _squashed(value) in _squashed(text)
 
 
-def _ended(live: dict[tuple[str, str], Planted], turn: Turn, name: str, how: str) -> list[Planted]:
-    known = live.pop((turn.who, name), None)
-    if known is None:
-        return []
-    return [replace(known, until=turn.at, ended=how)]
-
-
-def _alike(known: Sequence[str], said: Sequence[str]) -> bool:
-    return not {_plain(one) for one in known}.isdisjoint(_plain(one) for one in said)
+def share(part: int, whole: int) -> float | None:
+    """What part of the whole it is; None where there was nothing."""
+    return round(part / whole, 3) if whole else None
 
 
 def _value_of(fact: Fact, values: Sequence[Planted]) -> Planted | None:
@@ -171,10 +151,10 @@ def _says(fact: Fact, name: str, spellings: Sequence[str], text: str) -> bool:
     if meant != fact.key and meant in keys.KEYS and fact.key in keys.KEYS:
         return False
     room, _, what = fact.key.partition(".")
-    own = {*_words(fact.value), *(_words(what.replace("_", " ")) if room == "preference" else ())}
+    own = {*words(fact.value), *(words(what.replace("_", " ")) if room == "preference" else ())}
     for spelling in spellings:
-        wanted = set(_words(spelling))
-        denied = bool(_NOT & own) == bool(_NOT & wanted) or (bool(_NOT & own) and not _NOT.isdisjoint(_words(text)))
+        wanted = set(words(spelling))
+        denied = bool(_NOT & own) == bool(_NOT & wanted) or (bool(_NOT & own) and not _NOT.isdisjoint(words(text)))
         if wanted and wanted <= own and denied:
             return True
     return False
@@ -217,28 +197,22 @@ def _duplicates(facts: Sequence[Fact], of: Mapping[str, Planted | None]) -> tupl
     return extra, len(first)
 
 
-def _begun(month: Month, who: str, at: datetime) -> datetime:
-    """When the script's turn began that the product worked on at that time."""
-    return max((turn.at for turn in month.turns if turn.who == who and turn.at <= at), default=at)
-
-
-def _is_stale(one: Planted | None, at: datetime) -> bool:
-    """Whether the turn that began then was told what the user had said otherwise in an earlier one."""
-    return one is not None and one.until is not None and one.until < at
+def _is_over(one: Planted | None, month: Month, who: str, at: datetime) -> bool:
+    """Whether the turn that the product began then was told what its user had said otherwise in an earlier one."""
+    return one is not None and one.is_over(begun(month, who, at))
 
 
 def _stale(
     fact: Fact, served: Sequence[datetime], one: Planted | None, month: Month, decided: Sequence[Decided]
 ) -> str:  # fmt: skip
     """How often a fact was told that was over, after which words, and what ended it at last."""
-    until = one.until if one else None
-    turn = next((turn for turn in month.turns if turn.who == fact.who and turn.at == until), None)
-    if one is None or turn is None or until is None:
+    turn = ending(month, one) if one else None
+    if one is None or turn is None or one.until is None:
         return _named(fact)
     ended = f"then it was {fact.ended}" if fact.valid_until else "it is live still"
     return (
         f"{_named(fact)} was told {len(served)} times after {turn.user[:90]!r}: {_read(turn, decided)};"
-        f" the last time {(max(served) - until).total_seconds() / 60:.0f} minutes later; {ended}"
+        f" the last time {(max(served) - one.until).total_seconds() / 60:.0f} minutes later; {ended}"
     )
 
 
@@ -262,17 +236,5 @@ def _named(fact: Fact) -> str:
     return f"{fact.who}: {fact.key} = {fact.value!r}"
 
 
-def _share(part: int, whole: int, none: float = 1.0) -> float:
-    return round(part / whole, 3) if whole else none
-
-
-def _plain(text: str) -> str:
-    return unicodedata.normalize("NFKC", text).casefold().replace("\u2019", "'")
-
-
-def _words(text: str) -> list[str]:
-    return [word.strip("'") for word in _WORD.findall(_plain(text))]
-
-
 def _squashed(text: str) -> str:
-    return re.sub(r"[\s,]", "", _plain(text))
+    return re.sub(r"[\s,]", "", plain(text))

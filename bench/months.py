@@ -39,6 +39,7 @@ from bench.talks import Malformed, Reader
 
 CHANNELS = ("whatsapp", "web")
 _SURE, _EVERY = 0.9, 60
+_HOURS, _MINUTES = 24, 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,18 +159,30 @@ def _visit(reader: Reader, given: Any, begins: datetime) -> Visit:
         raise reader.fail(f"`channel` is one of {', '.join(CHANNELS)}")
     if not isinstance(turns, list) or not turns:
         raise reader.fail("`turns` is a list of at least one turn")
-    days = reader.at("day").number(session.get("day", 0))
-    at = begins + timedelta(days=days) + _time(reader, session.get("at", "09:00"))
-    every = timedelta(seconds=reader.at("every").number(session.get("every", _EVERY)))
+    times = _times(reader, session, begins, len(turns))
     return Visit(
         who, channel, bool(session.get("shared", False)),
-        tuple(_turn(reader.at(f"turn {place + 1}"), one, who, at + place * every) for place, one in enumerate(turns)),
+        tuple(
+            _turn(reader.at(f"turn {number}"), one, who, at)
+            for number, (one, at) in enumerate(zip(turns, times, strict=True), start=1)
+        ),
     )  # fmt: skip
+
+
+def _times(reader: Reader, session: dict[str, Any], begins: datetime, turns: int) -> list[datetime]:
+    """When each turn of a session begins."""
+    days = reader.at("day").number(session.get("day", 0))
+    every = reader.at("every").number(session.get("every", _EVERY))
+    at = _time(reader, session.get("at", "09:00"))
+    try:
+        return [begins + timedelta(days=days, seconds=place * every) + at for place in range(turns)]
+    except (OverflowError, ValueError):
+        raise reader.fail("its turns are in no year that there is") from None
 
 
 def _time(reader: Reader, given: Any) -> timedelta:
     hours, _, minutes = str(given).partition(":")
-    if not (hours.isdecimal() and minutes.isdecimal()):
+    if not (hours.isdecimal() and minutes.isdecimal() and int(hours) < _HOURS and int(minutes) < _MINUTES):
         raise reader.fail('`at` is a time of the day such as "18:45"')
     return timedelta(hours=int(hours), minutes=int(minutes))
 
@@ -196,6 +209,9 @@ def _as_told(tells: dict[str, tuple[str, ...]], retracts: tuple[str, ...]) -> tu
 def _values(reader: Reader, given: Any) -> dict[str, tuple[str, ...]]:
     if not isinstance(given, dict):
         raise reader.fail(f"expected an object, found {given!r:.60}")
+    for name, value in given.items():
+        if not all(isinstance(one, str) for one in (value if isinstance(value, list) else [value])):
+            raise reader.fail(f"{name!r} is words, or a list of them")
     values = {str(name): reader.at(str(name)).texts(value) for name, value in given.items()}
     if empty := [name for name, spellings in values.items() if not any(one.strip() for one in spellings)]:
         raise reader.fail(f"{empty[0]!r} has no value")

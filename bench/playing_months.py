@@ -12,8 +12,10 @@ from uuid import UUID
 
 from bench.clerk import Clerk
 from bench.memory_score import Decided, Fact, Survival, holds
+from bench.month_prompts import prompts
 from bench.months import Kept, Month, Turn, Visit
 from bench.rounds import Round
+from bench.stale import Prompt
 from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database
@@ -45,11 +47,13 @@ _HOUR = timedelta(hours=1)
 
 @dataclass
 class Played:
-    """A month that was played, and what is there of it: rows of memory, and what became of what must survive."""
+    """A month that was played, and what is there of it: rows of memory, what became of what must survive, and what the
+    prompts of its turns told."""
 
     facts: list[Fact] = field(default_factory=list)
     decided: list[Decided] = field(default_factory=list)
     survived: list[Survival] = field(default_factory=list)
+    prompts: list[Prompt] = field(default_factory=list)
     episodes: int = 0
     summaries: int = 0
 
@@ -178,13 +182,14 @@ class Player:
         )
         facts = [_fact(row, names) for row in self.desk.rows(_FACTS)]
         decided = [_decided(row, names) for row in self.desk.rows(_DECIDED)]
+        told = list(prompts(self.desk, names))
         survived = [
             self._survival(visit, self.sessions[place], turn, one)
             for place, visit in enumerate(self.month.visits)
             for turn in visit.turns
             for one in turn.keeps
         ]
-        return Played(facts, decided, survived, int(str(episodes)), int(str(summaries)))
+        return Played(facts, decided, survived, told, int(str(episodes)), int(str(summaries)))
 
     def _survival(self, visit: Visit, session: UUID, turn: Turn, kept: Kept) -> Survival:
         """Look into the next prompt of the conversation, with nothing asked and with a question for it."""

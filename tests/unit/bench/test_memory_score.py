@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from bench.memory_score import Decided, Fact, Scored, Survival, holds, planted, score
+from bench.memory_score import Decided, Fact, Scored, Survival, holds, score
 from bench.months import Month, read
+from bench.planted import planted
 
 BEGINS = datetime(2026, 3, 2, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -47,7 +48,7 @@ GOA = fact("city", "Goa", 2)
 
 
 def figures(month: Month, *facts: Fact) -> dict[str, Any]:
-    return score(month, facts, [], []).figures
+    return score(month, facts, [], [], []).figures
 
 
 def test_a_value_holds_until_another_takes_its_place_or_it_is_taken_back(month: Month) -> None:
@@ -59,7 +60,7 @@ def test_a_value_holds_until_another_takes_its_place_or_it_is_taken_back(month: 
 
 
 def test_what_was_remembered_and_ended_in_time_has_no_fault(month: Month) -> None:
-    scored = score(month, [PUNE, BASIC, GOA], [], [])
+    scored = score(month, [PUNE, BASIC, GOA], [], [], [])
     assert scored.figures["extraction"] == {"precision": 1.0, "recall": 1.0}
     assert [scored.figures[name] for name in ("wrong_retirements", "duplicates_per_fact", "stale_served")] == [0, 0, 0]
     assert scored.misses == []
@@ -103,7 +104,7 @@ def test_a_turn_that_is_told_what_an_earlier_one_changed_is_told_something_stale
 
 def test_every_miss_is_told_with_what_became_of_it(month: Month) -> None:
     decided = [Decided("ana", "I live in Pune.", "city", "below_floor"), Decided("ben", "I live in Pune.", "x", "new")]
-    scored: Scored = score(month, [GOA], [], decided)
+    scored: Scored = score(month, [GOA], [], decided, [])
     assert scored.misses == [
         ("not found", "ana: city = 'Pune' in 'I live in Pune.': decided city: below_floor"),
         ("not found", f"ana: plan = 'Basic' in 'I have the Basic plan.': {UNREAD}"),
@@ -112,7 +113,7 @@ def test_every_miss_is_told_with_what_became_of_it(month: Month) -> None:
 
 def test_what_was_told_though_it_was_over_is_one_miss_with_the_words_that_ended_it(month: Month) -> None:
     told = fact("city", "Pune", 0, 2, ended="contradicted", served=(said(1), said(3), said(4)))
-    (stale,) = [what for kind, what in score(month, [told, GOA], [], []).misses if kind == "stale"]
+    (stale,) = [what for kind, what in score(month, [told, GOA], [], [], []).misses if kind == "stale"]
     assert stale.startswith("ana: city = 'Pune' was told 2 times after '")
     assert UNREAD in stale
     assert stale.endswith("minutes later; then it was contradicted")
@@ -121,16 +122,38 @@ def test_what_was_told_though_it_was_over_is_one_miss_with_the_words_that_ended_
 def test_survival_is_in_the_prompt_or_by_a_question(month: Month) -> None:
     kinds = [(True, True), (False, True), (False, False)]
     survived = [Survival("ana", "amount", "12", "How much?", 11 - n, *both) for n, both in enumerate(kinds)]
-    scored = score(month, [], survived, [])
+    scored = score(month, [], survived, [], [])
     assert scored.figures["identifiers_survived"] == 0.667
-    assert scored.figures["identifiers"] == {"planted": 3, "in_prompt": 0.333, "recalled": 0.667, "compactions": 9}
-    assert ("lost", "ana: amount '12', asked: How much?") in scored.misses
+    assert scored.figures["identifiers"] == {
+        "planted": 3, "tried": 3, "in_prompt": 0.333, "recalled": 0.667, "compactions": 9,
+    }  # fmt: skip
+    assert [(kind, what) for kind, what in scored.misses if "amount" in what] == [
+        ("when asked", "ana: amount '12' is in the prompt only with: How much?"),
+        ("lost", "ana: amount '12', asked: How much?"),
+    ]
 
 
-def test_what_went_through_no_compaction_is_counted_only_where_nothing_did(month: Month) -> None:
+def test_what_went_through_no_compaction_counts_neither_way_and_is_told(month: Month) -> None:
     there, gone = (Survival("ana", "date", "12", "When?", times, times == 0, False) for times in (0, 1))
-    assert score(month, [], [there, gone], []).figures["identifiers_survived"] == 0.0
-    assert score(month, [], [there], []).figures["identifiers_survived"] == 1.0
+    scored = score(month, [], [there, gone], [], [])
+    assert scored.figures["identifiers_survived"] == 0.0
+    assert scored.figures["identifiers"] == {
+        "planted": 2, "tried": 1, "in_prompt": 0.0, "recalled": 0.0, "compactions": 1,
+    }  # fmt: skip
+    assert ("not tried", "ana: date '12' went through no compaction") in scored.misses
+
+
+def test_a_share_of_nothing_is_no_share(month: Month) -> None:
+    there = Survival("ana", "date", "12", "When?", 0, True, True)
+    scored = score(month, [], [there], [], [])
+    assert scored.figures["identifiers_survived"] is None
+    assert scored.figures["identifiers"] == {
+        "planted": 1, "tried": 0, "in_prompt": None, "recalled": None, "compactions": 0,
+    }  # fmt: skip
+    assert scored.figures["extraction"] == {"precision": None, "recall": 0.0}
+    assert scored.figures["duplicates_per_fact"] is None
+    empty = Month("nobody", BEGINS, ())
+    assert figures(empty)["extraction"] == {"precision": None, "recall": None}
 
 
 def test_a_prompt_has_a_value_whatever_stands_between_its_digits() -> None:

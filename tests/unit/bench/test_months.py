@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from bench.memory import MONTH
-from bench.memory_score import planted
 from bench.months import Taken, read
+from bench.planted import planted
 from bench.talks import Malformed
 
 OTHER = MONTH.with_name("other_month.json")
@@ -89,6 +89,8 @@ def test_turns_have_their_times_and_visits_stand_in_their_order(file: Path) -> N
         ({"user": "Hi"}, "session 1, turn 1: `agent` is missing"),
         ({**TURN, "says": 1}, "turn 1: unknown key 'says'"),
         ({**TURN, "tells": {"city": []}}, "turn 1, tells: 'city' has no value"),
+        ({**TURN, "tells": {"city": 5}}, "turn 1, tells: 'city' is words, or a list of them"),
+        ({**TURN, "may": {"city": ["Pune", 5]}}, "turn 1, may: 'city' is words, or a list of them"),
         ({**TURN, "keeps": [{"value": "A-1"}]}, "turn 1, keeps: an entry has a `value` and what to `ask`"),
         ({**TURN, "retracts": ["plan"]}, "ana retracts 'plan' in 'I live in Pune.', and never told it before"),
         ({**TURN, "wrong": [{"key": "a", "confidence": "sure"}]}, "wrong, confidence"),
@@ -105,6 +107,11 @@ def test_a_turn_that_cannot_be_played_is_named(file: Path, turn: object, problem
     [
         ({"channel": "fax"}, "session 1: `channel` is one of whatsapp, web"),
         ({"at": "noon"}, "`at` is a time of the day"),
+        ({"at": "25:10"}, "`at` is a time of the day"),
+        ({"at": "10:75"}, "`at` is a time of the day"),
+        ({"day": 1e9}, "session 1: its turns are in no year that there is"),
+        ({"day": 4e6}, "session 1: its turns are in no year that there is"),
+        ({"every": float("nan")}, "session 1: its turns are in no year that there is"),
         ({"turns": []}, "`turns` is a list of at least one turn"),
         ({"who": ""}, "`who` names a person"),
         ({"day": -1}, "session 1, day: expected a number from 0 on"),
