@@ -218,7 +218,7 @@ def history_is_cut_to_ten(played: Played, assembled: Assembled) -> None:
 
 
 def history_grows_to_twenty(played: Played, assembled: Assembled) -> None:
-    """It is cut when it is long or when it has no room, not before."""
+    """It is cut when it is long or when it has no room beside what led it until then, not before."""
     assert played.begun is not None
     cut_off = [one for one in played.materials.past if one.number < played.begun.standing.lead.since]
     all_of_it = [one for one in played.materials.past if one.number >= played.standing.lead.since]
@@ -228,7 +228,8 @@ def history_grows_to_twenty(played: Played, assembled: Assembled) -> None:
         return
     size = history.size(Meter(played.standing.factors), all_of_it)
     is_long = sum(turn.messages for turn in all_of_it) > _MOST
-    assert is_long or size > _promised(played, assembled), "layer history: cut although there was room"
+    led = lead.size(Meter(played.standing.factors), played.standing.lead)
+    assert is_long or size > _promised(played, assembled, led), "layer history: cut although there was room"
 
 
 PROMISES = (
@@ -337,9 +338,11 @@ def _lost(played: Played, assembled: Assembled) -> Item | None:
     return next((one.item for one in kept if one.item.source in told), None)
 
 
-def _promised(played: Played, assembled: Assembled) -> int:
-    """What the history has in any case: its floor, where every floor could be kept."""
+def _promised(played: Played, assembled: Assembled, led: int | None = None) -> int:
+    """What the history has in any case: its floor, where every floor could be kept. `led`: tokens of what leads it,
+    where that was not yet what the prompt has."""
     profile, taken = played.profile, assembled.tokens_by_layer
-    fixed = ("tools", "tiers", "briefing", "summary", "heartbeat", "reminder", "message")
+    fixed = ("tools", "tiers", "briefing", "heartbeat", "reminder", "message")
     required = sum(taken.get(name, 0) for name in fixed) + 200  # the reminder, said again
+    required += taken.get("summary", 0) if led is None else led
     return profile.share(Layer.HISTORY).floor if required + profile.floors <= profile.total else 0
