@@ -118,11 +118,12 @@ def _ask(
 def _recalled(
     database: Database, shelf: Shelf, question: str, vector: Vector, most: int, pool: int
 ) -> list[object]:  # fmt: skip
-    with database.transaction(shelf.principal) as tx, store.recall(
-        tx, shelf.session_id, question, vector, clearance=shelf.principal.clearance, since=1, others=False,
-        most=most, pool=pool, sessions=0, verbatim=0,
-    ) as found:  # fmt: skip
-        return [row.row_id for row in found()]
+    with database.transaction(shelf.principal) as tx:
+        found = store.recall(
+            tx, shelf.session_id, question, vector, clearance=shelf.principal.clearance, since=1, others=False,
+            most=most, pool=pool, sessions=0, verbatim=0,
+        )  # fmt: skip
+    return [row.row_id for row in found]
 
 
 if __name__ == "__main__":

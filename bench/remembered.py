@@ -102,11 +102,11 @@ class Memory:
     def _rows(self, shelf: Shelf, question: Question, most: int) -> list[Recalled]:
         query = expand(question.text, unsaid(question.text, question.previous))
         vector = embed_question(self.embedder, query)
-        with self.database.transaction(shelf.principal) as tx, store.recall(
-            tx, shelf.session_id, query, vector, clearance=shelf.principal.clearance, since=1, others=False,
-            most=most, pool=_POOL, sessions=0, verbatim=0,
-        ) as found:  # fmt: skip
-            return found()
+        with self.database.transaction(shelf.principal) as tx:
+            return store.recall(
+                tx, shelf.session_id, query, vector, clearance=shelf.principal.clearance, since=1, others=False,
+                most=most, pool=_POOL, sessions=0, verbatim=0,
+            )  # fmt: skip
 
     def _facts(self, shelf: Shelf, question: Question) -> tuple[frozenset[str], int]:
         """Which messages the facts are from that the turn is told, and their tokens."""

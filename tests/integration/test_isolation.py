@@ -19,8 +19,10 @@ from psycopg import sql
 
 from local.database import Cluster
 from parlour.infra.ids import uuid7
-from parlour.infra.postgres import Database, Transaction, _adapt
+from parlour.infra.postgres import Database, Transaction
 from parlour.infra.queries import Queries, Query
+from parlour.infra.transaction import adapt
+from parlour.principal import Principal
 from parlour.tenancy import roles, tenants
 from tests.desk import Desk, open_desk
 from tests.integration.working_day import play
@@ -104,21 +106,22 @@ def recording(monkeypatch: pytest.MonkeyPatch) -> Iterator[Recording]:
         for row in rows[:1]:
             kept.note(query, row, 1)
 
-    wrappers = {"all": all_, "first": first, "value": value, "run": run, "run_many": run_many, "ahead": _ahead(kept)}
+    wrappers = {"all": all_, "first": first, "value": value, "run": run, "run_many": run_many}
     with monkeypatch.context() as patch:
         for name, wrapped in wrappers.items():
             patch.setattr(Transaction, name, wrapped)
+        patch.setattr(Database, "reading", _reading(kept))
         yield kept
 
 
-def _ahead(kept: Recording) -> Callable[..., AbstractContextManager[Callable[[], list[Any]]]]:
-    real = Transaction.ahead
+def _reading(kept: Recording) -> Callable[..., AbstractContextManager[Callable[[], list[Any]]]]:
+    real = Database.reading
 
     @contextmanager
-    def ahead(
-        self: Transaction, query: Query, record: type[Any], /, **parameters: object
+    def reading(
+        self: Database, principal: Principal | UUID | None, query: Query, record: type[Any], /, **parameters: object
     ) -> Iterator[Callable[[], list[Any]]]:
-        with real(self, query, record, **parameters) as found:
+        with real(self, principal, query, record, **parameters) as found:
 
             def rows() -> list[Any]:
                 read = found()
@@ -127,7 +130,7 @@ def _ahead(kept: Recording) -> Callable[..., AbstractContextManager[Callable[[],
 
             yield rows
 
-    return ahead
+    return reading
 
 
 @dataclass
@@ -142,7 +145,7 @@ class Inside:
         self.connection.execute(sql.SQL("SET LOCAL ROLE {}").format(sql.Identifier(role)))
         try:
             with self.connection.transaction():
-                cursor = self.connection.execute(query.sql.encode(), _adapt(parameters))
+                cursor = self.connection.execute(query.sql.encode(), adapt(parameters))
                 return str(cursor.fetchall()) if cursor.description else ""
         except psycopg.Error as refusal:
             if isinstance(refusal, psycopg.OperationalError | psycopg.errors.SyntaxErrorOrAccessRuleViolation) and not (

@@ -109,13 +109,8 @@ class Begun:
         return reminder.repeated(self.turn, self.reminders, searched=searched)
 
 
-def begin(
-    materials: Materials, standing: Standing, profile: Profile, moment: Moment, awaited: fill.Awaited | None = None
-) -> Begun:
+def begin(materials: Materials, standing: Standing, profile: Profile, moment: Moment) -> Begun:
     """Decide what the turn's prompts have in common.
-
-    awaited  says what is recalled, the last of the tail. It is asked when everything that is decided before that is,
-             and always says the same.
 
     Tools, tiers, Pulse and record, the recap, heartbeat, reminder and the user's words are required: PromptOverflow
     names the layer when they alone exceed the budget. Everything else gets its floor, then its cap, in the profile's
@@ -125,7 +120,7 @@ def begin(
     plan = Plan(lead=standing.lead)
     while True:
         try:
-            filled = fill.fill(materials, standing, profile, moment, plan, awaited)
+            filled = fill.fill(materials, standing, profile, moment, plan)
         except PromptOverflow:
             if not plan.gives_way:
                 raise

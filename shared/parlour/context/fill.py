@@ -1,6 +1,6 @@
 """Who gets how much of one turn's budget: what is required, then floors, then caps, in the profile's order. Pure."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from parlour.context import briefing, history, lead, opening, pins, tail
@@ -25,10 +25,6 @@ _IN_TAIL = (*_RANKED, Lot.FACTS, Lot.DELTAS, Lot.STATE)
 _TAIL_LAYERS = (Layer.RECALL, Layer.MEMORY, Layer.DELTAS, Layer.STATE)
 
 
-type Awaited = Callable[[], Sequence[Item]]
-"""Candidates that are still on their way: recalled messages that their reader may see."""
-
-
 @dataclass(frozen=True, slots=True)
 class Filled:
     """A budget spent. `next_plan` says that something gave way, and another attempt is due.
@@ -50,7 +46,6 @@ class _Filling:
     """A budget being spent: the purse, and what was put in or left out so far.
 
     told    messages that stand in the prompt word for word.
-    awaited says what is recalled: asked for when it is its turn, and not before.
     counts  there is room for a line that counts the changes that are left out.
     shown   what was sent with this turn's words and is in the prompt.
     """
@@ -61,7 +56,6 @@ class _Filling:
     items: Sequence[Item]
     pulse: str
     told: Sequence[Message]
-    awaited: Awaited | None
     entries: list[Entry] = field(default_factory=list)
     chosen: list[Item] = field(default_factory=list)
     counts: bool = False
@@ -69,8 +63,6 @@ class _Filling:
 
     def pick(self, lot: Lot, cap: int) -> None:
         """The best items of a lot, in what its layer may still take of `cap`."""
-        if self.awaited and lot in _RANKED:
-            self.items, self.awaited = [*self.items, *map(_clean, self.awaited())], None
         mine = [item for item in self.items if item.lot is lot]
         if not mine:
             return
@@ -111,8 +103,7 @@ class _Filling:
 
 
 def fill(
-    materials: Materials, standing: Standing, profile: Profile, moment: Moment, plan: Plan,
-    awaited: Awaited | None = None,
+    materials: Materials, standing: Standing, profile: Profile, moment: Moment, plan: Plan
 ) -> Filled:  # fmt: skip
     """Spend the budget once. PromptOverflow when what is required exceeds it."""
     meter = Meter(standing.factors)
@@ -126,7 +117,7 @@ def fill(
     anew = [Entry(one, meter.count(one.text), "duplicate") for one in changes] if causes else []
     filling = _Filling(
         meter, profile, purse, [_clean(one) for one in shown if not causes or one.lot is not Lot.DELTAS],
-        "\n".join(one.text for one in about if one.lot is Lot.PULSE), _verbatim(materials, plan), awaited,
+        "\n".join(one.text for one in about if one.lot is Lot.PULSE), _verbatim(materials, plan),
         [*(hidden if causes else ()), *unseen, *anew, *opening.entries(meter, materials, fixed[0])],
     )  # fmt: skip
     pinned = _pinned(filling, materials, standing, moment, plan, causes, about)

@@ -51,6 +51,13 @@ class Connection(psycopg.Connection[Any]):
             if result.status != pq.ExecStatus.COMMAND_OK:
                 raise error_from_result(result, encoding=self.info.encoding)
 
+    def end(self, pipeline: psycopg.Pipeline) -> None:
+        """Send that what the pipeline has sent is a whole transaction, and do not wait until that is done: psycopg's
+        own `sync` does, and without one the transaction is open until somebody asks."""
+        self.pgconn.pipeline_sync()
+        pipeline.result_queue.append(None)  # so that psycopg looks for its answer
+        self.wait(generators.send(self.pgconn))
+
     def undo(self) -> None:
         """Roll back, and keep what is prepared: psycopg's own rollback sends DEALLOCATE ALL with it, on which RDS Proxy
         pins. Raises psycopg.OperationalError when the connection is of no more use."""

@@ -6,24 +6,23 @@ or a restore: one that lay idle is replaced, and so is one that the first statem
 may be repeated (`run`) is repeated once on a new connection when it loses its own in the middle. No answer
 is waited for longer than it can take: a peer may vanish without a word, and a proxy keeps the line open.
 Statements that come again are prepared, and stay so as long as the connection lives (docs/decisions/0034).
+What takes the database longer is read beside: on a second connection, while the first one is at work.
 """
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import timedelta
-from typing import Any
 from uuid import UUID
 
 import psycopg
 from psycopg.rows import class_row
-from psycopg.types.json import Jsonb
 
 from parlour.infra.connection import Connect, Connection, SecondsLeft, connector
-from parlour.infra.errors import DatabaseUnavailable, SchemaOutdated, StatementTooSlow
+from parlour.infra.errors import DatabaseUnavailable, ParlourError, SchemaOutdated, StatementTooSlow
 from parlour.infra.queries import Query
+from parlour.infra.transaction import Statements, Transaction, adapt, jsonb, prepared
 from parlour.principal import Principal
 
 __all__ = [
@@ -63,11 +62,12 @@ _BEGIN_AS = (
 """All in one round trip. The simple protocol takes no parameters; what is put in is a UUID or nothing, and a number.
 RDS Proxy pins a connection on SET, but not on SET LOCAL."""
 
-_LAZILY = b"SET LOCAL synchronous_commit = off"
-
-_PLANS_ONCE, _PLANS = b"SET LOCAL plan_cache_mode = force_generic_plan", b"SET LOCAL plan_cache_mode = auto"
-"""Before a statement that is planned once for all parameters, and before the next that is planned for its own; those
-between are prepared, and have a plan for all by then."""
+_READ_AS = Query(
+    "begin", "All that a transaction of one statement is told before it.",
+    "SELECT set_config('app.tenant_id', %(tenant)s, true), set_config('statement_timeout', %(allowed)s, true),"
+    " set_config('plan_cache_mode', %(plans)s, true)",
+)  # fmt: skip
+"""Sent together with the statement, it is part of the same transaction."""
 
 _UNPREPARED = (
     psycopg.errors.FeatureNotSupported,  # "cached plan must not change result type"
@@ -77,106 +77,27 @@ _UNPREPARED = (
 """How the server refuses what a connection prepared earlier."""
 
 
-@dataclass(slots=True)
-class Statements:
-    """How many statements were sent, by name. `bench` puts one in its place that also weighs the parameters."""
-
-    count: int = 0
-    by_name: dict[str, int] = field(default_factory=dict)
-
-    def note(self, name: str, parameters: object = None) -> None:  # noqa: ARG002 - for those who weigh them
-        self.count += 1
-        self.by_name[name] = self.by_name.get(name, 0) + 1
-
-
-class Transaction:
-    """Runs named queries inside one open transaction; one frozen record per row."""
-
-    def __init__(self, connection: Connection, statements: Statements) -> None:
-        self._connection = connection
-        self._statements = statements
-        self._plans_once = False
-        self._to_set: list[bytes] = []
-
-    def commit_lazily(self) -> None:
-        """Have the commit not wait for the disk. A server that dies may forget it, but then it forgets whatever was
-        committed after it, too: for what means nothing without that."""
-        self._to_set.append(_LAZILY)
-
-    def first[R](self, query: Query, record: type[R], /, **parameters: object) -> R | None:
-        """The first row as `record`, or None."""
-        with self._connection.cursor(row_factory=class_row(record)) as cursor:
-            return cursor.execute(*self._prepare(query, parameters), prepare=_prepared(query)).fetchone()
-
-    def one[R](self, query: Query, record: type[R], /, **parameters: object) -> R:
-        """The only row as `record`; a missing row is a bug of ours and raises LookupError."""
-        row = self.first(query, record, **parameters)
-        if row is None:
-            raise LookupError(f"{query.name} returned no row")
-        return row
-
-    def all[R](self, query: Query, record: type[R], /, **parameters: object) -> list[R]:
-        """Every row as `record`."""
-        with self._connection.cursor(row_factory=class_row(record)) as cursor:
-            return cursor.execute(*self._prepare(query, parameters), prepare=_prepared(query)).fetchall()
-
-    @contextmanager
-    def ahead[R](self, query: Query, record: type[R], /, **parameters: object) -> Iterator[Callable[[], list[R]]]:
-        """Send a statement, and give what waits for its rows: there is something to do until they are there. No other
-        statement before that."""
-        statement, given = self._prepare(query, parameters)
-        with self._connection.cursor(row_factory=class_row(record)) as cursor, ExitStack() as sending:
-            sending.enter_context(self._connection.pipeline())
-            cursor.execute(statement, given, prepare=_prepared(query))
-
-            def rows() -> list[R]:
-                sending.close()
-                return cursor.fetchall()
-
-            yield rows
-
-    def value(self, query: Query, /, **parameters: object) -> Any:
-        """The first column of the first row, or None."""
-        row = self._connection.execute(*self._prepare(query, parameters), prepare=_prepared(query)).fetchone()
-        return None if row is None else row[0]
-
-    def run(self, query: Query, /, **parameters: object) -> int:
-        """Execute and say how many rows were touched."""
-        return self._connection.execute(*self._prepare(query, parameters), prepare=_prepared(query)).rowcount
-
-    def run_many(self, query: Query, rows: Sequence[Mapping[str, object]], /) -> None:
-        """Execute once per row in one round trip (psycopg pipelines it)."""
-        if not rows:
-            return
-        self._statements.note(query.name, rows)
-        with self._connection.cursor() as cursor:
-            cursor.executemany(query.sql.encode(), [_adapt(row) for row in rows])
-
-    def _prepare(self, query: Query, parameters: Mapping[str, object]) -> tuple[bytes, dict[str, object]]:
-        if (query.once and not self._plans_once) or (query.anew and self._plans_once):
-            self._plans_once = query.once
-            self._to_set.append(_PLANS_ONCE if query.once else _PLANS)
-        if self._to_set:
-            self._connection.send(b"; ".join(self._to_set))
-            self._to_set.clear()
-        self._statements.note(query.name, parameters)
-        return query.sql.encode(), _adapt(parameters)
-
-
 class Database:
-    """A lazily opened connection and the transactions on it. Not shared between threads."""
+    """A lazily opened connection and the transactions on it, and one more to read on beside. Not shared between
+    threads.
+
+    is_warm  the connection was open when the invocation began: a second one pays.
+    """
 
     def __init__(self, connect: Connect) -> None:
         self._connect = connect
         self._connection: Connection | None = None
+        self._second: Database | None = None
+        self.is_warm = True
         self._seconds_left: SecondsLeft | None = None
         self._last_used = 0.0
         self._is_busy = False
         self.statements = Statements()
 
     def limit(self, seconds_left: SecondsLeft | None) -> None:
-        """From now on neither opening a connection nor a statement outlives the invocation."""
+        """An invocation begins: neither opening a connection nor a statement outlives it."""
         self._seconds_left = seconds_left
+        self.is_warm = self._connection is not None and not self._is_stale
 
     def run[R](self, principal: Principal | UUID | None, work: Callable[[Transaction], R], /) -> R:
         """What `work` returns, once it is committed; it may be called twice.
@@ -204,32 +125,88 @@ class Database:
         """
         if self._is_busy:
             raise RuntimeError("a transaction is open on this database: pass its `tx` on instead of opening another")
-        tenant = principal.tenant_id if isinstance(principal, Principal) else principal
-        connection = self._begin(tenant)
+        connection = self._begin(_tenant(principal))
         self._is_busy = True
         try:
-            yield Transaction(connection, self.statements)
-            connection.commit()
-        except psycopg.Error as error:
-            if _is_gone(error, connection):
-                self.close()
-                slow = isinstance(error, psycopg.errors.QueryCanceled)
-                raise (StatementTooSlow if slow else DatabaseUnavailable) from error
-            self._roll_back()
-            if isinstance(error, psycopg.errors.UndefinedTable | psycopg.errors.UndefinedColumn):
-                raise SchemaOutdated from error
-            raise
+            with self._told(connection):
+                yield Transaction(connection, self.statements)
+                connection.commit()
         except BaseException:
             self._roll_back()
             raise
         finally:
             self._is_busy = False
 
+    @property
+    def beside(self) -> "Database":
+        """A second connection, opened when it is first used, for what is read while this one is at work."""
+        if self._second is None:
+            self._second = Database(self._connect)
+            self._second.statements = self.statements
+        self._second.limit(self._seconds_left)
+        return self._second
+
+    @contextmanager
+    def reading[R](
+        self, principal: Principal | UUID | None, query: Query, record: type[R], /, **parameters: object
+    ) -> Iterator[Callable[[], list[R]]]:
+        """Send a transaction of one statement, and give what waits for its rows. It is sent whole, so that nothing is
+        held for somebody who is waiting for something else. Both raise as `transaction` does."""
+        try:
+            connection = self._opened()
+        except psycopg.OperationalError as error:
+            raise DatabaseUnavailable from error
+        settings = {
+            "tenant": str(_tenant(principal) or ""), "allowed": str(self._allowed),
+            "plans": "force_generic_plan" if query.once else "auto",
+        }  # fmt: skip
+        with connection.cursor(row_factory=class_row(record)) as cursor, ExitStack() as sending:
+
+            def rows() -> list[R]:
+                with self._told(connection):
+                    sending.close()
+                    return cursor.fetchall()
+
+            with self._told(connection):
+                pipeline = sending.enter_context(connection.pipeline())
+                for one, given in ((_READ_AS, settings), (query, adapt(parameters))):
+                    self.statements.note(one.name, given)
+                    cursor.execute(one.sql.encode(), given, prepare=prepared(one))
+                connection.end(pipeline)
+            yield rows
+            with suppress(ParlourError, psycopg.Error), self._told(connection):
+                sending.close()  # nobody asked for them
+
     def close(self) -> None:
-        """Let the connection go; the next transaction opens a new one."""
+        """Let the connections go; the next transaction opens a new one."""
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
+        if self._second is not None:
+            self._second.close()
+
+    @contextmanager
+    def _told(self, connection: Connection) -> Iterator[None]:
+        """What psycopg raises, as the errors of this house; a connection that is gone is let go."""
+        try:
+            yield
+        except psycopg.Error as error:
+            if _is_gone(error, connection):
+                self.close()
+                slow = isinstance(error, psycopg.errors.QueryCanceled)
+                raise (StatementTooSlow if slow else DatabaseUnavailable) from error
+            if isinstance(error, psycopg.errors.UndefinedTable | psycopg.errors.UndefinedColumn):
+                raise SchemaOutdated from error
+            raise
+
+    @property
+    def _is_stale(self) -> bool:
+        return time.time() - self._last_used > _TRUSTED_IDLE.total_seconds()
+
+    @property
+    def _allowed(self) -> int:
+        """Milliseconds that a statement may take."""
+        return int(max(_LEAST_STATEMENT_MS, min(_LONGEST_STATEMENT_MS, self._left() * 1000)))
 
     def _left(self) -> float:
         return self._seconds_left() if self._seconds_left else math.inf
@@ -249,17 +226,19 @@ class Database:
             raise DatabaseUnavailable from error
 
     def _open(self, tenant: UUID | None) -> Connection:
-        if self._connection is not None and time.time() - self._last_used > _TRUSTED_IDLE.total_seconds():
+        connection = self._opened()
+        self.statements.note("begin")
+        connection.patience = lambda: min(_FIRST_ANSWER_SECONDS, self._patience())
+        connection.send(_BEGIN_AS.format("" if tenant is None else UUID(str(tenant)), self._allowed).encode())
+        connection.patience = self._patience
+        return connection
+
+    def _opened(self) -> Connection:
+        if self._connection is not None and self._is_stale:
             self.close()
         if self._connection is None:
             self._connection = self._connect(self._left())
         self._last_used = time.time()
-        self.statements.note("begin")
-        allowed = int(max(_LEAST_STATEMENT_MS, min(_LONGEST_STATEMENT_MS, self._left() * 1000)))
-        self._connection.patience = lambda: min(_FIRST_ANSWER_SECONDS, self._patience())
-        begin = _BEGIN_AS.format("" if tenant is None else UUID(str(tenant)), allowed)
-        self._connection.send(begin.encode())
-        self._connection.patience = self._patience
         return self._connection
 
     def _patience(self) -> float:
@@ -274,9 +253,8 @@ class Database:
             self.close()
 
 
-def jsonb(value: object) -> Jsonb:
-    """`value` as a jsonb parameter; dicts are taken for jsonb as they are, a list is an array unless marked so."""
-    return Jsonb(value)
+def _tenant(principal: Principal | UUID | None) -> UUID | None:
+    return principal.tenant_id if isinstance(principal, Principal) else principal
 
 
 def _is_gone(error: psycopg.Error, connection: Connection) -> bool:
@@ -284,12 +262,3 @@ def _is_gone(error: psycopg.Error, connection: Connection) -> bool:
     prepared may be of a schema that was migrated since, or unknown to the server behind a proxy."""
     lost = isinstance(error, psycopg.OperationalError | psycopg.errors.ReadOnlySqlTransaction)
     return lost or isinstance(error, _UNPREPARED) or connection.broken or connection.closed
-
-
-def _prepared(query: Query) -> bool | None:
-    """What psycopg is told: never, or when it has run often enough."""
-    return False if query.anew else None
-
-
-def _adapt(parameters: Mapping[str, object]) -> dict[str, object]:
-    return {name: Jsonb(value) if isinstance(value, dict) else value for name, value in parameters.items()}

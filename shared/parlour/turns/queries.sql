@@ -50,7 +50,8 @@ UPDATE turns
 
 -- name: open_turn
 -- A new turn over what is to be answered, if anything is; its messages, moment and configuration versions are frozen
--- here. A message whose file is still being fetched is left to the wake that follows the file, unless it came before
+-- here, and what its recall depends on is foreseen: the first turn that the last prompt told word for word (0: nothing
+-- was cut), what the user may see, and what they wrote before. A message whose file is still being fetched is left to the wake that follows the file, unless it came before
 -- `awaited_since`.
 WITH ready AS (
     SELECT id FROM messages
@@ -72,7 +73,19 @@ WITH ready AS (
 ), frozen AS (
     UPDATE messages SET state = 'taken', turn_id = opened.id FROM opened WHERE messages.id IN (SELECT id FROM ready)
 )
-SELECT id, number, attempts, frozen_at, true AS is_new FROM opened;
+SELECT o.id, o.number, o.attempts, o.frozen_at, true AS is_new,
+       (SELECT jsonb_build_object(
+                   'since', COALESCE((SELECT (p.standing #>> '{lead,since}')::int FROM session_prompts p
+                                       WHERE p.session_id = s.id), 0),
+                   'clearance', COALESCE(u.clearance, b.clearance), 'kind', m.kind, 'body', m.body)
+          FROM sessions s
+          JOIN bindings b ON b.id = s.binding_id
+          JOIN users u ON u.id = s.user_id
+          LEFT JOIN LATERAL (SELECT kind, body FROM messages
+                              WHERE session_id = s.id AND direction = 'inbound' AND turn_id IS NOT NULL
+                              ORDER BY position DESC LIMIT 1) m ON true
+         WHERE s.id = %(session_id)s) AS foresight
+  FROM opened o;
 
 -- name: inputs
 -- The turn's frozen messages in order of arrival, with the address that a reply on their channel goes to, and with what

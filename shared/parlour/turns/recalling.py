@@ -1,95 +1,86 @@
 """What a turn is reminded of: older messages that its question is about, once when it begins."""
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from uuid import UUID
 
 from parlour.context.segment import Item, Lot, Source
-from parlour.infra import log
-from parlour.infra.errors import Misconfigured, ProviderRejected, ProviderUnavailable
+from parlour.infra.errors import RetryError
 from parlour.infra.postgres import Transaction
-from parlour.knowledge.index.embed import Vector, embed_question
-from parlour.knowledge.search.question import expand, unsaid
-from parlour.knowledge.search.recall import Recalled, recalling
+from parlour.knowledge.index.embed import Vector
+from parlour.knowledge.search.recall import Recalled, recall
 from parlour.knowledge.search.recalled import document, expected
-from parlour.knowledge.search.sources import numbering
+from parlour.knowledge.search.sources import number_rows
 from parlour.memory.recalling import recall as memories
+from parlour.turns.foreseeing import Foreseen, Question, question, vector_of
 from parlour.turns.load import Loaded
-from parlour.turns.pointing import points_back
-from parlour.turns.prompts.prompting import Prompting
+from parlour.turns.records import Lease
 from parlour.turns.running import Running
 
 
-def add_recalled(running: Running, loaded: Loaded) -> None:
+def add_recalled(running: Running, loaded: Loaded, foreseen: Foreseen | None = None) -> None:
     """Put what is recalled beside the turn's other material: older messages, and what came of the user's earlier
     conversations. No messages where nothing was cut and the question does not point elsewhere, and nothing for a turn
-    that goes on: its prompts keep what it began with.
-
-    The question is embedded while no transaction is open; when the embedder is away, words alone are searched.
+    that goes on: its prompts keep what it began with. What was foreseen is not looked for again.
     """
     prompting = loaded.prompting
-    since, now = prompting.standing.lead.since, loaded.asked[-1] if loaded.asked else ""
-    others = points_back(now)
-    if prompting.recorded or not now.strip() or not (since or others or prompting.episodes):
+    asked = question(loaded.principal, prompting.standing.lead.since, loaded.asked)
+    if prompting.recorded or asked is None or not (asked.looks or prompting.episodes):
         return
     with running.stages.timed("recall"):
-        query = expand(now, unsaid(now.strip(), loaded.asked))
-        vector = _vector(running, query)
-
-        def look(tx: Transaction) -> Callable[[], None]:
-            tx.commit_lazily()  # numbers mean nothing without the prompt that tells of them and is committed after them
-            if not (since or others):
-                return prompting.recalling(lambda: _episodes(running, loaded, tx, query, vector))
-            with recalling(
-                loaded.principal, tx, running.lease.id, query=query, vector=vector, since=since, others=others
-            ) as found:
-                told = _Telling(running, prompting, tx, found, lambda: _episodes(running, loaded, tx, query, vector))
-                return told.hold()
-
-        running.services.database.run(loaded.principal, look)()
+        rows = foreseen.found(asked) if foreseen else None
+        is_embedded = foreseen is not None and foreseen.question.query == asked.query
+        vector = foreseen.vector if foreseen and is_embedded else vector_of(running, asked.query)
+        looking = _Looking(running, loaded, asked, vector, rows)
+        found, beside = (rows or [], []) if looking.is_done else looking.done()
+    numbers = expected(found)
+    told = [*items([(numbers[row.row_id], row) for row in found]), *beside]
+    prompting.recall(told, partial(_number, running.lease, found, numbers))
 
 
-@dataclass(slots=True)
-class _Telling:
-    """What is found, as the turn's prompts tell it: under the numbers that are expected while these are given, and once
-    more where they turn out to be others."""
+@dataclass(frozen=True, slots=True)
+class _Looking:
+    """What is looked for once the turn's material is there; `rows` are found already, None where they are not."""
 
     running: Running
-    prompting: Prompting
-    tx: Transaction
-    found: Callable[[], list[Recalled]]
-    episodes: Callable[[], list[Item]]
-    rows: list[Recalled] = field(default_factory=list)
-    beside: list[Item] = field(default_factory=list)
-    given: Callable[[], dict[UUID, int]] = dict
+    loaded: Loaded
+    asked: Question
+    vector: Vector | None
+    rows: list[Recalled] | None
 
-    def hold(self) -> Callable[[], None]:
-        """How to have it in the prompts."""
-        with ExitStack() as sent:
-            hold = self.prompting.recalling(lambda: self._expected(sent))
-            numbers = self.given()
-        return hold if numbers == expected(self.rows) else self.prompting.recalling(lambda: self._told(numbers))
+    @property
+    def is_done(self) -> bool:
+        return self.rows is not None and not self.loaded.prompting.episodes
 
-    def _expected(self, sent: ExitStack) -> list[Item]:
-        self.rows, self.beside = self.found(), self.episodes()
-        lease = self.running.lease
-        self.given = sent.enter_context(numbering(self.tx, lease.id, self.rows, lease.token))
-        return self._told(expected(self.rows))
+    def done(self) -> tuple[list[Recalled], list[Item]]:
+        """Messages, and what came of earlier conversations."""
+        return self.running.services.database.run(self.asked.reader, lambda tx: (self._messages(tx), self._beside(tx)))
 
-    def _told(self, numbers: Mapping[UUID, int]) -> list[Item]:
-        return [*items([(numbers[row.row_id], row) for row in self.rows]), *self.beside]
+    def _messages(self, tx: Transaction) -> list[Recalled]:
+        if self.rows is not None or not self.asked.looks:
+            return self.rows or []
+        asked = self.asked
+        return recall(
+            asked.reader, tx, self.running.lease.id, query=asked.query, vector=self.vector, since=asked.since,
+            others=asked.others,
+        )  # fmt: skip
+
+    def _beside(self, tx: Transaction) -> list[Item]:
+        asked, most = self.asked, self.loaded.prompting.episodes
+        if not most:
+            return []
+        return memories.episodes(
+            asked.reader, tx, self.running.lease.id, query=asked.query, vector=self.vector, since=asked.since,
+            most=most, now=self.running.turn.frozen_at,
+        )  # fmt: skip
 
 
-def _episodes(running: Running, loaded: Loaded, tx: Transaction, query: str, vector: Vector | None) -> list[Item]:
-    """What came of earlier conversations, where there are any."""
-    prompting = loaded.prompting
-    if not prompting.episodes:
-        return []
-    return memories.episodes(
-        loaded.principal, tx, running.lease.id, query=query, vector=vector, since=prompting.standing.lead.since,
-        most=prompting.episodes, now=running.turn.frozen_at,
-    )  # fmt: skip
+def _number(lease: Lease, rows: Sequence[Recalled], numbers: Mapping[UUID, int], tx: Transaction) -> None:
+    """Give the rows the numbers that the prompt tells of them by. RetryError when they would be others: somebody who
+    lost the session meanwhile has taken some."""
+    if number_rows(tx, lease.id, rows, lease.token) != numbers:
+        raise RetryError("numbers of the session were given meanwhile; the turn is begun again", after=1)
 
 
 def items(numbered: Sequence[tuple[int, Recalled]]) -> list[Item]:
@@ -102,13 +93,3 @@ def items(numbered: Sequence[tuple[int, Recalled]]) -> list[Item]:
         )
         for number, row in numbered
     ]  # fmt: skip
-
-
-def _vector(running: Running, query: str) -> Vector | None:
-    services, tenant_id = running.services, running.feed.principal.tenant_id
-    try:
-        return embed_question(services.embedder(services.database, tenant_id), query)
-    except (ProviderUnavailable, ProviderRejected, Misconfigured) as problem:
-        log.warning("recall_by_words", turn_id=running.turn.id, code=problem.code)
-        log.count("EmbeddingUnavailable")
-        return None

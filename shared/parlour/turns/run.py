@@ -26,6 +26,7 @@ from parlour.turns import polite, store
 from parlour.turns.act import run_tools
 from parlour.turns.answer import Answer, answer
 from parlour.turns.events import Feed
+from parlour.turns.foreseeing import foreseeing
 from parlour.turns.journal import CallModel, Reply, RunTools, next_step
 from parlour.turns.load import Loaded, load
 from parlour.turns.recalling import add_recalled
@@ -131,10 +132,15 @@ def _work(running: Running) -> Answer:
     if running.turn.attempts > ATTEMPTS:
         return _failed("too_many_attempts")
     try:
-        loaded = _load(running)
-        is_open = loaded.persona.tenant.status == "active" and loaded.persona.binding.is_active
-        line = polite.instead(running.inputs, is_open=is_open)
-        return _converse(running, loaded) if line is None else Answer(line)
+        with foreseeing(running) as foreseen:
+            loaded = _load(running)
+            is_open = loaded.persona.tenant.status == "active" and loaded.persona.binding.is_active
+            line = polite.instead(running.inputs, is_open=is_open)
+            if line is not None:
+                return Answer(line)
+            running.feed.add("session", {"turn_id": str(running.turn.id), "number": running.turn.number})
+            add_recalled(running, loaded, foreseen)
+        return _converse(running, loaded)
     except PromptOverflow as problem:
         return _overflowed(running, problem)
     except (ProviderUnavailable, ProviderRejected, Misconfigured, SpendRefused) as problem:
@@ -179,8 +185,6 @@ def _load(running: Running) -> Loaded:
 
 
 def _converse(running: Running, loaded: Loaded) -> Answer:
-    running.feed.add("session", {"turn_id": str(running.turn.id), "number": running.turn.number})
-    add_recalled(running, loaded)
     journal = loaded.journal
     while True:
         match next_step(journal):

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from uuid import UUID
 
-from parlour.infra.postgres import Transaction
+from parlour.infra.postgres import Database, Transaction
 from parlour.knowledge.index.embed import Vector
 from parlour.knowledge.search import store
 from parlour.knowledge.search.recalled import Recalled
@@ -33,24 +33,26 @@ def recall(
     principal: Principal, tx: Transaction, session_id: UUID, *, query: str, vector: Vector | None, since: int,
     others: bool = False,
 ) -> list[Recalled]:  # fmt: skip
-    """What `recalling` tells of, waited for."""
-    with recalling(
-        principal, tx, session_id, query=query, vector=vector, since=since, others=others
-    ) as found:  # fmt: skip
-        return found()
-
-
-def recalling(
-    principal: Principal, tx: Transaction, session_id: UUID, *, query: str, vector: Vector | None, since: int,
-    others: bool = False,
-) -> AbstractContextManager[Callable[[], list[Recalled]]]:  # fmt: skip
-    """What waits for the best few messages of turns before number `since` (0: none) and, with `others`, of the other
-    sessions that the session's user has with the same binding; best first. What the principal is not cleared for is not
-    there.
+    """The best few messages of turns before number `since` (0: none) and, with `others`, of the other sessions that the
+    session's user has with the same binding; best first. What the principal is not cleared for is not there.
 
     `vector` is the query's, in the tenant's space; without one words alone count.
     """
-    return store.recall(
-        tx, session_id, query, vector, clearance=principal.clearance, since=since, others=others, most=MOST, pool=_POOL,
-        sessions=_SESSIONS, verbatim=VERBATIM,
-    )  # fmt: skip
+    return store.recall(tx, session_id, query, vector, **_bounds(principal, since, others=others))
+
+
+def recalling(
+    principal: Principal, database: Database, session_id: UUID, *, query: str, vector: Vector | None, since: int,
+    others: bool = False,
+) -> AbstractContextManager[Callable[[], list[Recalled]]]:  # fmt: skip
+    """What waits for the same, looked for beside whatever the database's own connection is at."""
+    return store.recalling(
+        principal, database.beside, session_id, query, vector, **_bounds(principal, since, others=others)
+    )
+
+
+def _bounds(principal: Principal, since: int, *, others: bool) -> store.Bounds:
+    return {
+        "clearance": principal.clearance, "since": since, "others": others, "most": MOST, "pool": _POOL,
+        "sessions": _SESSIONS, "verbatim": VERBATIM,
+    }  # fmt: skip

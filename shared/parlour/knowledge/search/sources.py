@@ -1,17 +1,16 @@
 """Session-stable numbers: once a session has seen a row as [3], it is [3] for the rest of the session."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from uuid import UUID
 
 from parlour.infra.errors import LeaseLost, NotFound
 from parlour.infra.postgres import Transaction
 from parlour.knowledge.search import store
 from parlour.knowledge.search.found import Found
-from parlour.knowledge.search.store import Numbered, Source
+from parlour.knowledge.search.store import Source
 from parlour.principal import Principal
 
-__all__ = ["Source", "known", "number_rows", "numbering"]
+__all__ = ["Source", "known", "number_rows"]
 
 
 def number_rows(tx: Transaction, session_id: UUID, rows: Sequence[Found], fence: int | None = None) -> dict[UUID, int]:
@@ -21,25 +20,9 @@ def number_rows(tx: Transaction, session_id: UUID, rows: Sequence[Found], fence:
     `fence`, LeaseLost when the session's lease has since been taken by somebody else. NotFound without such
     a session.
     """
-    return _numbers(tx, session_id, rows, store.number_rows(tx, session_id, rows), fence) if rows else {}
-
-
-@contextmanager
-def numbering(
-    tx: Transaction, session_id: UUID, rows: Sequence[Found], fence: int | None = None
-) -> Iterator[Callable[[], dict[UUID, int]]]:  # fmt: skip
-    """What waits for the numbers that `number_rows` gives, which are asked for at once. No other statement before
-    that."""
     if not rows:
-        yield dict
-        return
-    with store.numbering(tx, session_id, rows) as numbered:
-        yield lambda: _numbers(tx, session_id, rows, numbered(), fence)
-
-
-def _numbers(
-    tx: Transaction, session_id: UUID, rows: Sequence[Found], numbered: list[Numbered], fence: int | None
-) -> dict[UUID, int]:
+        return {}
+    numbered = store.number_rows(tx, session_id, rows)
     if not all(one.is_fresh for one in numbered):
         numbered = store.number_rows(tx, session_id, rows)  # the session is ours by now: this sees all there is
     if not numbered:

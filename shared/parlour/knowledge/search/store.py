@@ -4,9 +4,10 @@ import math
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from typing import TypedDict, Unpack
 from uuid import UUID
 
-from parlour.infra.postgres import Transaction
+from parlour.infra.postgres import Database, Transaction
 from parlour.infra.queries import Queries
 from parlour.knowledge.index.embed import Vector
 from parlour.knowledge.index.rows import literal
@@ -14,6 +15,7 @@ from parlour.knowledge.search import fusion, recalled
 from parlour.knowledge.search.found import Found
 from parlour.knowledge.search.recalled import Recalled
 from parlour.knowledge.search.scope import Scope
+from parlour.principal import Principal
 
 SQL = Queries.beside(__file__)
 
@@ -91,39 +93,50 @@ def search(tx: Transaction, *, asked: Asked, scope: Scope, sight: Sight, depth: 
     )
 
 
+class Bounds(TypedDict):
+    """How far recall looks, and how much of that it gives."""
+
+    clearance: int
+    since: int
+    others: bool
+    most: int
+    pool: int
+    sessions: int
+    verbatim: int
+
+
 def recall(
-    tx: Transaction, session_id: UUID, query: str, vector: Vector | None, *, clearance: int, since: int, others: bool,
-    most: int, pool: int, sessions: int, verbatim: int,
+    tx: Transaction, session_id: UUID, query: str, vector: Vector | None, **bounds: Unpack[Bounds]
+) -> list[Recalled]:  # fmt: skip
+    return tx.all(SQL["recall"], Recalled, **_weighed(query, vector), session_id=session_id, **bounds)
+
+
+def recalling(
+    principal: Principal, database: Database, session_id: UUID, query: str, vector: Vector | None,
+    **bounds: Unpack[Bounds],
 ) -> AbstractContextManager[Callable[[], list[Recalled]]]:  # fmt: skip
-    """What waits for the rows. Both weights are in bits of the vector's signs: those of unlike texts differ in half,
-    give or take a few."""
+    return database.reading(
+        principal, SQL["recall"], Recalled, **_weighed(query, vector), session_id=session_id, **bounds
+    )
+
+
+def _weighed(query: str, vector: Vector | None) -> dict[str, object]:
+    """The question and its weights, both in bits of the vector's signs: those of unlike texts differ in half, give or
+    take a few."""
     dimensions = len(vector.values) if vector else 0
-    return tx.ahead(
-        SQL["recall"], Recalled,
-        session_id=session_id, query=query, vector=vector and literal(vector.values), space=vector and vector.space,
-        clearance=clearance, since=since, others=others, most=most, pool=pool, sessions=sessions, longest=fusion.WORDS,
-        unknown=dimensions / 2, word=0.35 * math.sqrt(dimensions) if vector else 1.0, meaning=recalled.MEANING,
-        telling=recalled.TELLING, anchors=recalled.ANCHORS, verbatim=verbatim,
-    )  # fmt: skip
+    return {
+        "query": query, "vector": vector and literal(vector.values), "space": vector and vector.space,
+        "longest": fusion.WORDS, "unknown": dimensions / 2, "word": 0.35 * math.sqrt(dimensions) if vector else 1.0,
+        "meaning": recalled.MEANING, "telling": recalled.TELLING, "anchors": recalled.ANCHORS,
+    }  # fmt: skip
 
 
 def number_rows(tx: Transaction, session_id: UUID, rows: Sequence[Found]) -> list[Numbered]:
     """Nothing at all without such a session."""
-    return tx.all(SQL["number_rows"], Numbered, session_id=session_id, **_sources(rows))
-
-
-def numbering(
-    tx: Transaction, session_id: UUID, rows: Sequence[Found]
-) -> AbstractContextManager[Callable[[], list[Numbered]]]:
-    """The same, sent ahead: what waits for it."""
-    return tx.ahead(SQL["number_rows"], Numbered, session_id=session_id, **_sources(rows))
-
-
-def _sources(rows: Sequence[Found]) -> dict[str, object]:
-    return {
-        "row_ids": [row.row_id for row in rows], "titles": [row.title for row in rows],
-        "locators": [row.locator for row in rows],
-    }  # fmt: skip
+    return tx.all(
+        SQL["number_rows"], Numbered, session_id=session_id, row_ids=[row.row_id for row in rows],
+        titles=[row.title for row in rows], locators=[row.locator for row in rows],
+    )  # fmt: skip
 
 
 def known_sources(tx: Transaction, session_id: UUID, clearance: int) -> list[Source]:

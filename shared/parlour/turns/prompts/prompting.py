@@ -1,6 +1,5 @@
 """The prompts of one turn as they are made, and what is kept of each: its record, and what the next stands on."""
 
-import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -48,8 +47,8 @@ class Prompting:
     recorded  the first was sent, and what they have in common is kept with its record.
     episodes  how many of the user's earlier conversations may be told, if any of them is to the point.
     wanted    a summary of the session is wanted already.
+    number    gives what was recalled the numbers by which the prompts tell of it, with the record of the first.
     further   reads what else a briefing may tell of that is rendered anew; None where that is known already.
-    due       it turned out to be, so that this is to be read.
     """
 
     materials: Materials
@@ -63,8 +62,8 @@ class Prompting:
     recorded: bool = False
     episodes: int = 0
     wanted: bool = False
+    number: Callable[[Transaction], None] | None = None
     further: Callable[[], Sequence[Item]] | None = None
-    due: bool = False
 
     @property
     def wrote(self) -> bool:
@@ -84,27 +83,16 @@ class Prompting:
     def _begin(self) -> Begun:
         """Decide what the prompts have in common. Once more, with what stands further around, where that has the
         briefing rendered anew."""
-        if not self.due:
-            begun = begin(self.materials, self.standing, self.profile, self.moment)
-            if not (begun.causes and self.further):
-                return begun
-        if self.further:
-            self.materials = replace(self.materials, briefing=[*self.materials.briefing, *self.further()])
-            self.further, self.due = None, False
+        begun = begin(self.materials, self.standing, self.profile, self.moment)
+        if not (begun.causes and self.further):
+            return begun
+        self.materials = replace(self.materials, briefing=[*self.materials.briefing, *self.further()])
+        self.further = None
         return begin(self.materials, self.standing, self.profile, self.moment)
 
-    def recalling(self, found: Callable[[], Sequence[Item]]) -> Callable[[], None]:
-        """Decide what the prompts have in common while what is recalled is `found`, and put that beside what changed.
-        Nothing of it holds until what is returned is called. PromptOverflow as with the first prompt."""
-        known = functools.cache(found)
-        begun = begin(self.materials, self.standing, self.profile, self.moment, known)
-        materials = replace(self.materials, tail=(*self.materials.tail, *known()))
-
-        def hold() -> None:
-            self.due = bool(begun.causes and self.further)
-            self.materials, self.begun = materials, None if self.due else begun
-
-        return hold
+    def recall(self, found: Sequence[Item], number: Callable[[Transaction], None]) -> None:
+        """Put what is recalled beside what changed; `number` is called with the record of the first prompt."""
+        self.materials, self.number = replace(self.materials, tail=(*self.materials.tail, *found)), number
 
     def heard(self, rounds: Sequence[Round]) -> None:
         """The turn's calls so far. What was told of before is told again with its keys in the order they had then: a
@@ -139,9 +127,12 @@ class Prompting:
         kept, look_at = split(standing), over_at(row.month)
         known = self._known(assembled)
         texts = {key: text for key, text in (words | more).items() if text not in known}
+        number = None if self.recorded else self.number
         refused = self._refused() if basis is not None and self.materials.attachments else None
 
         def keep(tx: Transaction) -> None:
+            if number is not None:
+                number(tx)
             store.keep_prompt(tx, asking, row, texts, kept, anew=anew, look_at=look_at)
             if refused is not None:
                 store.note_refused(tx, asking.turn_id, refused)
