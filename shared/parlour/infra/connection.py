@@ -51,11 +51,17 @@ class Connection(psycopg.Connection[Any]):
             if result.status != pq.ExecStatus.COMMAND_OK:
                 raise error_from_result(result, encoding=self.info.encoding)
 
+    def send_ahead(self, pipeline: psycopg.Pipeline, *statements: str) -> None:
+        """The same in a pipeline, waiting for nothing: their errors are told to whoever waits for the pipeline."""
+        for one in statements:
+            self.pgconn.send_query_params(one.encode(), None)
+            pipeline.result_queue.append(None)  # so that psycopg looks for its answer
+
     def end(self, pipeline: psycopg.Pipeline) -> None:
-        """Send that what the pipeline has sent is a whole transaction, and do not wait until that is done: psycopg's
-        own `sync` does, and without one the transaction is open until somebody asks."""
+        """Send that the pipeline is through, and do not wait until it is: psycopg's own `sync` does, and until then a
+        proxy may take the connection for one that is in use."""
         self.pgconn.pipeline_sync()
-        pipeline.result_queue.append(None)  # so that psycopg looks for its answer
+        pipeline.result_queue.append(None)
         self.wait(generators.send(self.pgconn))
 
     def undo(self) -> None:

@@ -22,7 +22,7 @@ from psycopg.rows import class_row
 from parlour.infra.connection import Connect, Connection, SecondsLeft, connector
 from parlour.infra.errors import DatabaseUnavailable, ParlourError, SchemaOutdated, StatementTooSlow
 from parlour.infra.queries import Query
-from parlour.infra.transaction import Statements, Transaction, adapt, jsonb, prepared
+from parlour.infra.transaction import PLANS_ONCE, Statements, Transaction, adapt, jsonb, prepared
 from parlour.principal import Principal
 
 __all__ = [
@@ -60,14 +60,7 @@ _BEGIN_AS = (
     f" SET LOCAL idle_in_transaction_session_timeout = {_IDLE_IN_TRANSACTION_MS}"
 )
 """All in one round trip. The simple protocol takes no parameters; what is put in is a UUID or nothing, and a number.
-RDS Proxy pins a connection on SET, but not on SET LOCAL."""
-
-_READ_AS = Query(
-    "begin", "All that a transaction of one statement is told before it.",
-    "SELECT set_config('app.tenant_id', %(tenant)s, true), set_config('statement_timeout', %(allowed)s, true),"
-    " set_config('plan_cache_mode', %(plans)s, true)",
-)  # fmt: skip
-"""Sent together with the statement, it is part of the same transaction."""
+RDS Proxy pins a connection on SET and on `set_config`, but not on SET LOCAL."""
 
 _UNPREPARED = (
     psycopg.errors.FeatureNotSupported,  # "cached plan must not change result type"
@@ -156,10 +149,6 @@ class Database:
             connection = self._opened()
         except psycopg.OperationalError as error:
             raise DatabaseUnavailable from error
-        settings = {
-            "tenant": str(_tenant(principal) or ""), "allowed": str(self._allowed),
-            "plans": "force_generic_plan" if query.once else "auto",
-        }  # fmt: skip
         with connection.cursor(row_factory=class_row(record)) as cursor, ExitStack() as sending:
 
             def rows() -> list[R]:
@@ -167,15 +156,21 @@ class Database:
                     sending.close()
                     return cursor.fetchall()
 
-            with self._told(connection):
-                pipeline = sending.enter_context(connection.pipeline())
-                for one, given in ((_READ_AS, settings), (query, adapt(parameters))):
-                    self.statements.note(one.name, given)
-                    cursor.execute(one.sql.encode(), given, prepare=prepared(one))
-                connection.end(pipeline)
-            yield rows
-            with suppress(ParlourError, psycopg.Error), self._told(connection):
-                sending.close()  # nobody asked for them
+            beginning = [*self._beginning(_tenant(principal)).split("; "), *([PLANS_ONCE] if query.once else [])]
+            try:
+                with self._told(connection):
+                    pipeline = sending.enter_context(connection.pipeline())
+                    self.statements.note("begin")
+                    connection.send_ahead(pipeline, *beginning)
+                    self.statements.note(query.name, parameters)
+                    cursor.execute(query.sql.encode(), adapt(parameters), prepare=prepared(query))
+                    connection.send_ahead(pipeline, "COMMIT")
+                    connection.end(pipeline)
+                yield rows
+            finally:
+                with suppress(ParlourError, psycopg.Error), self._told(connection):
+                    sending.close()  # nobody asked for them
+                self._roll_back()
 
     def close(self) -> None:
         """Let the connections go; the next transaction opens a new one."""
@@ -198,6 +193,10 @@ class Database:
             if isinstance(error, psycopg.errors.UndefinedTable | psycopg.errors.UndefinedColumn):
                 raise SchemaOutdated from error
             raise
+
+    def _beginning(self, tenant: UUID | None) -> str:
+        """What a transaction is told first."""
+        return _BEGIN_AS.format("" if tenant is None else UUID(str(tenant)), self._allowed)
 
     @property
     def _is_stale(self) -> bool:
@@ -229,7 +228,7 @@ class Database:
         connection = self._opened()
         self.statements.note("begin")
         connection.patience = lambda: min(_FIRST_ANSWER_SECONDS, self._patience())
-        connection.send(_BEGIN_AS.format("" if tenant is None else UUID(str(tenant)), self._allowed).encode())
+        connection.send(self._beginning(tenant).encode())
         connection.patience = self._patience
         return connection
 

@@ -10,7 +10,7 @@ from psycopg.types.json import Jsonb
 from parlour.infra.connection import Connection
 from parlour.infra.queries import Query
 
-_PLANS_ONCE, _PLANS = b"SET LOCAL plan_cache_mode = force_generic_plan", b"SET LOCAL plan_cache_mode = auto"
+PLANS_ONCE, _PLANS = "SET LOCAL plan_cache_mode = force_generic_plan", "SET LOCAL plan_cache_mode = auto"
 """Before a statement that is planned once for all parameters, and before the next that is planned for its own; those
 between are prepared, and have a plan for all by then."""
 
@@ -72,7 +72,7 @@ class Transaction:
     def _prepare(self, query: Query, parameters: Mapping[str, object]) -> tuple[bytes, dict[str, object]]:
         if (query.once and not self._plans_once) or (query.anew and self._plans_once):
             self._plans_once = query.once
-            self._connection.send(_PLANS_ONCE if query.once else _PLANS)
+            self._connection.send((PLANS_ONCE if query.once else _PLANS).encode())
         self._statements.note(query.name, parameters)
         return query.sql.encode(), adapt(parameters)
 
