@@ -4,7 +4,8 @@ database.
     python -m bench.context [--json FILE]
 
 Measured is all that happens between a turn's beginning and its first call to a model: everything is loaded, older
-messages are recalled, the budget is spent, the prompt rendered, and its record kept. The conversations are about a
+messages are recalled, the budget is spent, the prompt rendered, and its record kept. What recall is asked by comes with
+the statement that opens the turn, before that. The conversations are about a
 record; all but the shortest have a history that was cut. The question is embedded in no time: what the embedder took
 is subtracted. What a record is linked to is kept for a minute, as every worker keeps it. The ratios are those of the
 medians of 10,000 messages and of 10, with recall and without. The rounds of all conversations alternate, so that none

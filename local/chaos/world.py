@@ -58,7 +58,8 @@ so that one kill is one message's."""
 
 
 _CONNECTIONS = 400
-"""Each worker keeps one, those of a trial that is over too, and fifty turns at once have a worker for every step."""
+"""Each worker keeps one or two, those of a trial that is over too, and fifty turns at once have a worker for every
+step."""
 
 _AT_THE_OFFICE = (
     "cap", "cap-probe", "cloud", "cut", "cut-control", "down", "gupshup", "killed", "killed-probe", "kills", "poison",
