@@ -1,4 +1,4 @@
-"""One PostgreSQL connection per sandbox, used for short transactions as one tenant.
+"""The PostgreSQL connection of a sandbox, used for short transactions as one tenant, and one beside it.
 
 A transaction begins by setting the tenant, locally to itself; row-level security does the rest, so a
 query that forgets its WHERE still sees one tenant only. The connection is never trusted after a freeze
@@ -6,7 +6,8 @@ or a restore: one that lay idle is replaced, and so is one that the first statem
 may be repeated (`run`) is repeated once on a new connection when it loses its own in the middle. No answer
 is waited for longer than it can take: a peer may vanish without a word, and a proxy keeps the line open.
 Statements that come again are prepared, and stay so as long as the connection lives (docs/decisions/0034).
-What takes the database longer is read beside: on a second connection, while the first one is at work.
+What takes the database longer is read beside: on a second connection, while the first one is at work. Who reads there
+can do without, so it is not waited for as long as for the first to be opened.
 """
 
 import math
@@ -45,6 +46,9 @@ _LONGEST_STATEMENT_MS = 20_000
 
 _LEAST_STATEMENT_MS = 500
 
+_BESIDE_SECONDS = 2.0
+"""How long the second connection may take to open: a turn waits for it, and can do without."""
+
 _IDLE_IN_TRANSACTION_MS = 10_000
 """No transaction waits for somebody else, so one that says nothing for so long has stalled: its locks are freed
 before whoever waits for them gives up."""
@@ -74,7 +78,7 @@ class Database:
     """A lazily opened connection and the transactions on it, and one more to read on beside. Not shared between
     threads.
 
-    is_warm  the connection was open when the invocation began: a second one pays.
+    is_warm  the connection was open when the invocation began, or nobody said that one did: a second one pays.
     """
 
     def __init__(self, connect: Connect) -> None:
@@ -134,7 +138,7 @@ class Database:
     def beside(self) -> "Database":
         """A second connection, opened when it is first used, for what is read while this one is at work."""
         if self._second is None:
-            self._second = Database(self._connect)
+            self._second = Database(lambda seconds: self._connect(min(seconds, _BESIDE_SECONDS)))
             self._second.statements = self.statements
         self._second.limit(self._seconds_left)
         return self._second
@@ -144,12 +148,16 @@ class Database:
         self, principal: Principal | UUID | None, query: Query, record: type[R], /, **parameters: object
     ) -> Iterator[Callable[[], list[R]]]:
         """Send a transaction of one statement, and give what waits for its rows. It is sent whole, so that nothing is
-        held for somebody who is waiting for something else. Both raise as `transaction` does."""
+        held for somebody who is waiting for something else. Both raise as `transaction` does; what is not asked for is
+        waited for as well, when it is left."""
+        if self._is_busy:
+            raise RuntimeError("a transaction is open on this database: read on the one beside it")
         try:
             connection = self._opened()
         except psycopg.OperationalError as error:
             raise DatabaseUnavailable from error
-        with connection.cursor(row_factory=class_row(record)) as cursor, ExitStack() as sending:
+        self._is_busy = True
+        with ExitStack() as sending:
 
             def rows() -> list[R]:
                 with self._told(connection):
@@ -159,6 +167,7 @@ class Database:
             beginning = [*self._beginning(_tenant(principal)).split("; "), *([PLANS_ONCE] if query.once else [])]
             try:
                 with self._told(connection):
+                    cursor = connection.cursor(row_factory=class_row(record))
                     pipeline = sending.enter_context(connection.pipeline())
                     self.statements.note("begin")
                     connection.send_ahead(pipeline, *beginning)
@@ -171,6 +180,7 @@ class Database:
                 with suppress(ParlourError, psycopg.Error), self._told(connection):
                     sending.close()  # nobody asked for them
                 self._roll_back()
+                self._is_busy = False
 
     def close(self) -> None:
         """Let the connections go; the next transaction opens a new one."""
@@ -233,10 +243,11 @@ class Database:
         return connection
 
     def _opened(self) -> Connection:
-        if self._connection is not None and self._is_stale:
+        if self._connection is not None and (self._is_stale or self._connection.closed):
             self.close()
         if self._connection is None:
             self._connection = self._connect(self._left())
+        self._connection.patience = self._patience
         self._last_used = time.time()
         return self._connection
 

@@ -9,7 +9,13 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 
 from parlour.infra import log
-from parlour.infra.errors import DatabaseUnavailable, Misconfigured, ProviderRejected, ProviderUnavailable
+from parlour.infra.errors import (
+    DatabaseUnavailable,
+    Misconfigured,
+    ProviderRejected,
+    ProviderUnavailable,
+    StatementTooSlow,
+)
 from parlour.knowledge.index.embed import Vector, embed_question
 from parlour.knowledge.search.question import expand, unsaid
 from parlour.knowledge.search.recall import Recalled, recalling
@@ -53,9 +59,12 @@ class Foreseen:
         """What answers the question, if it is the one that was asked and the answer came."""
         if question != self.question or self.rows is None:
             return None
-        with suppress(DatabaseUnavailable):
+        try:
             return self.rows()
-        return None
+        except StatementTooSlow:
+            raise  # it would be again
+        except DatabaseUnavailable:
+            return None
 
 
 def question(reader: Principal, since: int, asked: Sequence[str]) -> Question | None:
@@ -69,8 +78,9 @@ def question(reader: Principal, since: int, asked: Sequence[str]) -> Question | 
 
 @contextmanager
 def foreseeing(running: Running) -> Iterator[Foreseen | None]:
-    """Look for what the turn recalls, beside whatever is done meanwhile. None where there is nothing to look for, and
-    where the database's connection was opened a moment ago: to wait for a second one takes longer.
+    """Look for what the turn recalls, beside whatever is done meanwhile. None where there is nothing to look for, where
+    the question cannot be foreseen, and where the database's connection was not open when the invocation began: to open
+    a second one takes longer than to wait.
 
     The question is embedded while no transaction is open.
     """
@@ -104,9 +114,11 @@ def vector_of(running: Running, query: str) -> Vector | None:
 
 def _foreseen(running: Running) -> Question | None:
     known = running.turn.foresight
-    if known is None or polite.instead(running.inputs, is_open=True) is not None:
+    if known is None or polite.instead(running.inputs, is_open=bool(known["is_open"])) is not None:
         return None
-    before = [Earlier(str(known["kind"]), str(known["body"]))] if known["body"] else []
+    before = [Earlier(str(known["kind"]), str(known["body"]))] if known["kind"] else []
+    if before and not before[0].body.strip():
+        return None  # what it leans on is known once it is loaded
     messages: list[Inbound | Earlier] = [*before, *running.inputs]
     asked = [text for one in messages if (text := polite.as_read(one))][-2:]
     clearance, since = int(str(known["clearance"])), int(str(known["since"]))

@@ -78,9 +78,9 @@ class _Looking:
 
 def _number(lease: Lease, rows: Sequence[Recalled], numbers: Mapping[UUID, int], tx: Transaction) -> None:
     """Give the rows the numbers that the prompt tells of them by. RetryError when they would be others: somebody who
-    lost the session meanwhile has taken some."""
+    lost the session meanwhile has taken some, or a row was forgotten."""
     if number_rows(tx, lease.id, rows, lease.token) != numbers:
-        raise RetryError("numbers of the session were given meanwhile; the turn is begun again", after=1)
+        raise RetryError("what was recalled is gone or numbered otherwise by now; the turn is begun again", after=1)
 
 
 def items(numbered: Sequence[tuple[int, Recalled]]) -> list[Item]:

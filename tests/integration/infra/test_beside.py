@@ -2,15 +2,18 @@
 
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from uuid import uuid4
 
 import psycopg
 import pytest
 
-from local.database import Cluster
+from local.database import APP, Cluster
+from local.scratch import PASSWORD
 from parlour.infra.errors import DatabaseUnavailable, StatementTooSlow
-from parlour.infra.postgres import Connection, Database
+from parlour.infra.postgres import Connection, Database, connector
 from parlour.infra.queries import Query
+from tests.integration.infra.test_database_trouble import Wire
 
 SLOW = Query("test.slow", "Numbers, a little later.", "SELECT number FROM generate_series(1, 3) number, pg_sleep(0.15)")
 WRONG = Query("test.wrong", "No number.", "SELECT 1 / 0 AS number")
@@ -88,6 +91,47 @@ def test_nobody_need_wait_for_it(database: Database) -> None:
     with database.beside.reading(None, WRONG, Number):
         pass
     assert pid(database) == before
+
+
+def test_one_that_dies_while_somebody_does_something_else_is_opened_anew(database: Database, cluster: Cluster) -> None:
+    before = pid(database)
+
+    def stumble() -> None:
+        end(cluster, before)
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError), database.beside.reading(None, SLOW, Number):
+        stumble()
+    assert pid(database) != before
+
+
+def test_it_is_not_mixed_up_with_a_transaction(database: Database) -> None:
+    tenant, other, anybodys = uuid4(), uuid4(), Query(SET.name, SET.description, SET.sql)
+    with database.transaction(tenant) as tx:
+        with pytest.raises(RuntimeError, match="beside"), database.reading(other, anybodys, Settings):
+            pass
+        assert tx.one(anybodys, Settings).tenant == str(tenant)
+    second = database.beside
+    with second.reading(None, PID, Number), pytest.raises(RuntimeError, match="a transaction is open"):
+        second.run(None, lambda tx: tx.value(PID))
+    assert second.run(None, lambda tx: tx.value(PID)) == pid(database)
+
+
+def test_a_line_that_says_nothing_any_more_is_given_up(
+    cluster: Cluster, database_name: str, request: pytest.FixtureRequest
+) -> None:
+    folder = Path(str(cluster.parameters(database_name, APP)["host"]))
+    wire = Wire(next(folder.glob(".s.PGSQL.*[0-9]")))
+    request.addfinalizer(wire.close)
+    where = {"host": "127.0.0.1", "port": wire.port, "user": APP, "password": PASSWORD, "dbname": database_name}
+    behind = Database(connector(where))
+    behind.limit(lambda: 0.5)
+    pid(behind)
+    wire.cut = True
+    begun = time.monotonic()
+    with behind.beside.reading(None, PID, Number) as found, pytest.raises(DatabaseUnavailable):
+        found()
+    assert time.monotonic() - begun < 5
 
 
 def test_its_error_is_told_to_who_waits_and_the_connection_stays(database: Database) -> None:

@@ -7,10 +7,16 @@ from uuid import UUID
 import pytest
 
 from local.database import Cluster
+from parlour.infra import postgres
+from parlour.infra.errors import RetryError, StatementTooSlow
 from parlour.infra.postgres import Database
+from parlour.infra.queries import Query
+from parlour.knowledge.search import store
 from parlour.principal import Principal
 from parlour.turns import run
+from parlour.turns.answer import Answer
 from parlour.turns.foreseeing import Foreseen, foreseeing
+from parlour.turns.load import Loaded
 from parlour.turns.running import Running
 from tests.desk import Desk, says
 from tests.integration.turns.test_recall import ASKED, TELLING, Watched, long_talk, recalled, say
@@ -59,7 +65,6 @@ def test_it_is_asked_once_beside_the_loading(
     """Also where the question leans on what was said before."""
     before = sent(desk)
     say(desk, *long_talk, question)
-    assert tells(desk) or question != ASKED
     assert recalled(desk)
     assert (sent(desk) - before, watched.asked) == (1, 1)
     assert second(desk.database) is not None
@@ -95,8 +100,10 @@ def test_what_is_closed_to_its_reader_by_then_is_not_told(
     say(desk, *long_talk, ASKED)
     assert tells(desk)
     meanwhile(desk, monkeypatch, "UPDATE users SET clearance = 0")
+    before = sent(desk)
     say(desk, *long_talk, ASKED)
     assert not tells(desk)
+    assert sent(desk) - before == 2
 
 
 def test_where_the_second_connection_dies_the_first_is_asked(
@@ -110,6 +117,61 @@ def test_where_the_second_connection_dies_the_first_is_asked(
     assert tells(desk)
     say(desk, *long_talk, ASKED)
     assert second(desk.database) not in {None, died}
+
+
+def test_where_it_takes_too_long_it_is_not_asked_again(
+    desk: Desk, long_talk: tuple[Principal, UUID], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = Query(RECALL, "Nothing, and late.", "SELECT pg_sleep(5), %(query)s")
+    monkeypatch.setattr(postgres, "_LONGEST_STATEMENT_MS", 600)
+    monkeypatch.setattr(store, "SQL", {**store.SQL, "recall": slow})
+    before = sent(desk)
+    desk.write_web(*long_talk, ASKED)
+    with pytest.raises(StatementTooSlow):
+        desk.run()
+    assert sent(desk) - before == 1
+
+
+def test_a_worker_whose_second_connection_broke_while_it_gave_up_has_another_the_next_time(
+    desk: Desk, long_talk: tuple[Principal, UUID], cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    say(desk, *long_talk, ASKED)
+
+    def broken(running: Running) -> Loaded:
+        with cluster.superuser() as owner:
+            owner.execute("SELECT pg_terminate_backend(%s)", (second(desk.database),))
+        raise RetryError("a queue was away")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(run, "_load", broken)
+        desk.write_web(*long_talk, ASKED)
+        with pytest.raises(RetryError, match="queue"):
+            desk.run()
+    desk.model.script = [says("Later.")]
+    desk.run()
+    say(desk, *long_talk, ASKED)
+    assert tells(desk)
+
+
+def test_a_row_that_is_forgotten_before_the_prompt_is_sent_has_the_turn_begun_again(
+    desk: Desk, long_talk: tuple[Principal, UUID], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    converse = run._converse
+
+    def forgetting(running: Running, loaded: Loaded) -> Answer:
+        desk.rows("DELETE FROM context_rows WHERE content LIKE '%KX-4471%' RETURNING id")
+        return converse(running, loaded)
+
+    desk.write_web(*long_talk, ASKED)
+    with monkeypatch.context() as patch, pytest.raises(RetryError, match="gone"):  # noqa: PT012 - patched meanwhile
+        patch.setattr(run, "_converse", forgetting)
+        desk.run()
+    assert desk.model.script == []
+    desk.model.script = [says("I do not know.")]
+    desk.run()
+    assert recalled(desk)
+    assert not tells(desk)
+    assert desk.rows("SELECT attempts FROM turns ORDER BY number DESC LIMIT 1") == [(1,)]
 
 
 def test_a_connection_that_was_only_just_opened_is_not_joined_by_a_second(
@@ -129,6 +191,28 @@ def test_who_is_answered_without_a_model_has_nothing_looked_for(
     desk.write_web(*long_talk, " ")
     desk.run()
     assert (sent(desk) - before, watched.asked) == (0, 0)
+
+
+@pytest.mark.parametrize("closed", ["bindings SET is_active = false", "tenants SET status = 'archived'"])
+def test_where_nobody_answers_nothing_is_looked_for(
+    desk: Desk, long_talk: tuple[Principal, UUID], watched: Watched, closed: str
+) -> None:
+    desk.write_web(*long_talk, ASKED)
+    desk.rows(f"UPDATE {closed} RETURNING 1")
+    before = sent(desk)
+    desk.run()
+    assert (sent(desk) - before, watched.asked) == (0, 0)
+
+
+@pytest.mark.parametrize("change", ["body = '   '", "body = '', kind = 'media'"])
+def test_what_leans_on_a_message_without_words_is_asked_once_it_is_loaded(
+    desk: Desk, long_talk: tuple[Principal, UUID], watched: Watched, change: str
+) -> None:
+    newest = "(SELECT id FROM messages WHERE direction = 'inbound' ORDER BY position DESC LIMIT 1)"
+    desk.rows(f"UPDATE messages SET {change} WHERE id = {newest} RETURNING id")
+    before = sent(desk)
+    say(desk, *long_talk, "And it?")
+    assert (sent(desk) - before, watched.asked) == (1, 1)
 
 
 def test_a_turn_that_goes_on_looks_for_nothing(

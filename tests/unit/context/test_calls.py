@@ -13,6 +13,8 @@ from parlour.infra.jsonable import JsonObject
 from tests.unit.context.making import SENTENCE, searched
 
 METER = Meter()
+LEAST = 40
+"""Tokens below which no result is cut."""
 
 
 def results(fitted: Fitted) -> list[str]:
@@ -65,6 +67,7 @@ def test_nobody_else_writes_our_tags() -> None:
 
 
 @given(st.lists(st.text(max_size=3_000), min_size=1, max_size=4), st.integers(400, 4_000))
+@example(["\x1f\x07:0\x1f\x1f\u0f80", *["0\x1f\x07:0\x1f0\U00010000\U00039100"] * 3], 400)
 @example(
     ["\u0f80\U0001e301", "\x1f" * 6, ":0:0\x1f\x07\U00010000\U00010000", "0\x1f\x07\x07:0:0\x1f\x1f\x1f\x1f\U00010000"],
     400,
@@ -73,6 +76,7 @@ def test_results_are_never_larger_than_they_came(texts: list[str], room: int) ->
     rounds = [said(n, text) for n, text in enumerate(texts)]
     whole = calls.fit(METER, rounds, 10**6).segment.tokens
     fitted = calls.fit(METER, rounds, room)
-    assert fitted.segment.tokens <= max(room, len(texts) * 80)
+    empty = calls.fit(METER, [said(n, "") for n in range(len(texts))], 10**6).segment.tokens
+    assert fitted.segment.tokens <= max(room, empty + len(texts) * LEAST)
     assert fitted.segment.tokens <= whole + len(texts) * 5
     assert bool(fitted.shortened) <= (whole > room)

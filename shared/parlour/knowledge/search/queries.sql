@@ -250,7 +250,7 @@ SELECT r.id AS row_id, NULL::uuid AS document_id, NULL::uuid AS entity_id, r.kin
 -- name: number_rows
 -- The session's numbers for some rows, giving the next ones to rows it has not seen, in the order given. The session's
 -- row is held until the transaction ends, and its lease token told. Whoever held it before may have given out numbers
--- that this statement does not see: then it gives none, and says so (is_fresh), and is asked again.
+-- that this statement does not see: then it gives none, and says so (is_fresh), and is asked again. What is gone has none.
 WITH held AS MATERIALIZED (
     SELECT lease_token, next_source FROM sessions WHERE id = %(session_id)s FOR NO KEY UPDATE
 ), seen AS MATERIALIZED (
@@ -260,7 +260,7 @@ WITH held AS MATERIALIZED (
     SELECT row_id, title, locator, place
       FROM unnest(%(row_ids)s::uuid[], %(titles)s::text[], %(locators)s::text[])
            WITH ORDINALITY AS w (row_id, title, locator, place)
-     WHERE (SELECT is_fresh FROM seen)
+     WHERE (SELECT is_fresh FROM seen) AND EXISTS (SELECT FROM context_rows r WHERE r.id = w.row_id)
 ), unseen AS (
     SELECT w.row_id, w.title, w.locator, row_number() OVER (ORDER BY w.place) AS step
       FROM wanted w

@@ -164,7 +164,7 @@ def _get(context: ToolContext, arguments: JsonObject) -> JsonObject:
         page = pages.page(content, max(start, begin), PAGE, end)
         source = catalogue.piece_of(context.principal, tx, document, page)
         numbers = number_rows(tx, context.session_id, [source] if source else [], context.fence)
-        said: JsonObject = {"document": numbers[source.row_id]} if source else {}
+        said: JsonObject = {"document": numbers[source.row_id]} if source and source.row_id in numbers else {}
         said |= {"handle": document.handle, "title": document.title, "length": document.length}
         said |= {"heading": " > ".join(page.heading)} if page.heading else {}
         said |= {"contents": page.contents}

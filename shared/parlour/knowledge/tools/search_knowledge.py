@@ -49,7 +49,7 @@ def search_knowledge(embedder: Embedder) -> Builtin:
 
         with told("of"):
             rows, numbers = context.database.run(context.principal, look)
-        documents: list[Json] = [_document(numbers[row.row_id], row) for row in rows]
+        documents: list[Json] = [_document(numbers[row.row_id], row) for row in rows if row.row_id in numbers]
         found: JsonObject = {"documents": documents}
         if not documents:
             found["hint"] = _NOTHING_HERE if _named(arguments) != ("workspace", "") else _NOTHING
