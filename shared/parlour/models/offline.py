@@ -54,10 +54,9 @@ _CHUNK_WORDS = 4
 _BRACKETED = re.compile(r"\[(\d+)\]")
 """A document's own footnote marks would read as citations of ours."""
 
-_TAIL = re.compile(
-    r"<parlour:(tail|file)>.*?(?:</parlour:\1>|\Z)|^\[The user also sent .*\]$", re.DOTALL | re.MULTILINE
-)
-"""What the turn adds to the user's words (time, reminders, what came along): not something the user said."""
+_ADDED = re.compile(r"<parlour:([a-z]+)>.*?(?:</parlour:\1>|\Z)|^\[The user also sent .*\]$", re.DOTALL | re.MULTILINE)
+"""What the turn adds to the user's words (what is remembered and recalled, time, reminders, what came along): not
+something the user said."""
 
 _LOOKED_AT = 6_400
 """Letters that a picture counts for: about what one costs a model that sees it."""
@@ -178,8 +177,8 @@ def _is_opening(message: JsonObject) -> bool:
 def _came_along(message: JsonObject) -> bool:
     """Whether a message brought something beside words: a picture, a file, or the name of one."""
     blocks = blocks_of(message)
-    added = (found[0] for block in blocks for found in _TAIL.finditer(str(block.get("text", ""))))
-    return any(block.get("type") == "image" for block in blocks) or any("parlour:tail" not in one for one in added)
+    added = (found[1] for block in blocks for found in _ADDED.finditer(str(block.get("text", ""))))
+    return any(block.get("type") == "image" for block in blocks) or any(tag in {None, "file"} for tag in added)
 
 
 def _unseen(value: Json) -> Json:
@@ -198,7 +197,7 @@ def _words_of_user(message: JsonObject) -> str:
         return ""
     blocks = blocks_of(message)
     texts = [str(block.get("text", "")) for block in blocks if block.get("type") == "text"]
-    return _TAIL.sub("", "\n".join(texts)).strip()
+    return _ADDED.sub("", "\n".join(texts)).strip()
 
 
 def _documents(result: JsonObject) -> list[Document]:

@@ -286,3 +286,17 @@ def test_what_came_along_is_not_what_was_asked() -> None:
     film: JsonObject = {"type": "text", "text": "[The user also sent 'film.mp4', which cannot be opened here.]"}
     words: JsonObject = {"type": "text", "text": "Who is the arbitrator?"}
     assert query({"role": "user", "content": [file, film, words, TAIL]}) == query(user("Who is the arbitrator?"))
+
+
+@pytest.mark.parametrize("layer", ["recalled", "memory", "changes", "state", "reminder", "instructions"])
+def test_what_the_turn_was_reminded_of_is_not_what_was_asked(layer: str) -> None:
+    added: JsonObject = {
+        "type": "text",
+        "text": f"<parlour:{layer}>\nThe crane's deliveries: 7:30.\n</parlour:{layer}>",
+    }
+    words: JsonObject = {"type": "text", "text": "And on Monday?"}
+    sent: JsonObject = {"role": "user", "content": [words, added, TAIL]}
+    before = (user("Who is the arbitrator?"), assistant("Mr. Nair."))
+    assert query(*before, sent) == query(*before, user("And on Monday?"))
+    picture: JsonObject = {"role": "user", "content": [added, TAIL]}
+    assert "cannot look at" not in said(picture)
