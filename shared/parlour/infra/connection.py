@@ -52,7 +52,8 @@ class Connection(psycopg.Connection[Any]):
                 raise error_from_result(result, encoding=self.info.encoding)
 
     def send_ahead(self, pipeline: psycopg.Pipeline, *statements: str) -> None:
-        """The same in a pipeline, waiting for nothing: their errors are told to whoever waits for the pipeline."""
+        """Send statements as `send` does, in a pipeline and waiting for nothing: their errors are told to whoever waits
+        for the pipeline."""
         for one in statements:
             self.pgconn.send_query_params(one.encode(), None)
             pipeline.result_queue.append(None)  # so that psycopg looks for its answer

@@ -51,7 +51,8 @@ UPDATE turns
 -- name: open_turn
 -- A new turn over what is to be answered, if anything is; its messages, moment and configuration versions are frozen
 -- here, and what its recall depends on is foreseen: whether anybody answers, the first turn that the last prompt told word
--- for word (0: nothing was cut), what the user may see, and what they wrote last from there on. A message whose file is still being fetched is left to the wake that follows the file, unless it came before
+-- for word (0: nothing was cut), what the user may see, and what they wrote last from there on. A message whose file is
+-- still being fetched is left to the wake that follows the file, unless it came before
 -- `awaited_since`.
 WITH ready AS (
     SELECT id FROM messages

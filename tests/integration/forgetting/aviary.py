@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import partial
 from typing import Any, cast
 from uuid import UUID
 
@@ -122,6 +123,25 @@ class Aviary:
             f"INSERT INTO {table} (tenant_id, {names}) SELECT s.tenant_id, {given} FROM sessions s"
             f" JOIN bindings b ON b.id = s.binding_id {beside} RETURNING 1"
         )
+
+    def plant_memory(self, beside: str, said: str, at: str) -> None:
+        """What was read from the messages `said`, as memory's writers leave it: a fact of the user's and one of the
+        team's, a decision, an episode with its row."""
+        bird, insert, new = self.bird, partial(self.plant, beside), self.new_id
+        own = {"user_id": "s.user_id", "binding_id": "s.binding_id"}
+        fact = {"confidence": "0.9", "origin": "'said'", "valid_from": at, "sure_at": at, "created_at": at}
+        insert(
+            "facts", id=new(), scope="'user'", **own, key="'city'", value=f"'{bird('a fact')}'", messages=said, **fact
+        )
+        insert("facts", id=new(), scope="'team'", team_id="b.team_id", key="'who'",
+               value=f"'{bird('a fact of the team')}'", messages=said, **fact)  # fmt: skip
+        insert("fact_decisions", id=new(), **own, session_id="s.id", origin="'said'", decision="'new'",
+               reason=f"'{bird('a decision')}'", messages=said, at=at)  # fmt: skip
+        row = new()
+        insert("context_rows", id=row, kind="'episode'", title=f"'{bird('a title')}'", content=f"'{bird('a row')}'",
+               content_hash="''", session_id="s.id", created_at=at)  # fmt: skip
+        insert("episodes", id=new(), **own, session_id="s.id", text=f"'{bird('an episode')}'", from_at=at, until_at=at,
+               messages=said, row_id=f"{row}::uuid", created_at=at)  # fmt: skip
 
     def new_id(self) -> str:
         """A new id in SQL."""

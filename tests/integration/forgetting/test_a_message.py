@@ -47,21 +47,10 @@ def on_whatsapp(aviary: Aviary) -> UUID:
 def remembered(aviary: Aviary, message: UUID) -> None:
     """What memory made of it, what it will make, and what a stranger knows by it."""
     bird, turn = aviary.bird, of_turn(aviary.desk, message)
-    insert = partial(aviary.plant, f"JOIN turns t ON t.session_id = s.id AND t.id = '{turn}'")
-    new = aviary.new_id
+    beside = f"JOIN turns t ON t.session_id = s.id AND t.id = '{turn}'"
+    insert, new = partial(aviary.plant, beside), aviary.new_id
     said, at = f"ARRAY['{message}'::uuid]", "now()"
-    own = {"user_id": "s.user_id", "binding_id": "s.binding_id"}
-    fact = {"confidence": "0.9", "origin": "'said'", "valid_from": at, "sure_at": at, "created_at": at}
-    insert("facts", id=new(), scope="'user'", **own, key="'city'", value=f"'{bird('a fact')}'", messages=said, **fact)
-    insert("facts", id=new(), scope="'team'", team_id="b.team_id", key="'who'", value=f"'{bird('a fact of the team')}'",
-           messages=said, **fact)  # fmt: skip
-    insert("fact_decisions", id=new(), **own, session_id="s.id", origin="'said'", decision="'new'",
-           reason=f"'{bird('a decision')}'", messages=said, at=at)  # fmt: skip
-    row = new()
-    insert("context_rows", id=row, kind="'episode'", title=f"'{bird('a title')}'", content=f"'{bird('a row')}'",
-           content_hash="''", session_id="s.id", created_at=at)  # fmt: skip
-    insert("episodes", id=new(), **own, session_id="s.id", text=f"'{bird('an episode')}'", from_at=at, until_at=at,
-           messages=said, row_id=f"{row}::uuid", created_at=at)  # fmt: skip
+    aviary.plant_memory(beside, said, at)
     insert("context_rows", id=new(), kind="'summary_anchor'", title="'anchor'", content=f"'{bird('an anchor')}'",
            content_hash="''", session_id="s.id", created_at="t.frozen_at")  # fmt: skip
     insert("summaries", session_id="s.id", version="1", until_turn="t.number", text=f"'{bird('a summary')}'",

@@ -111,24 +111,16 @@ def remember(aviary: Aviary, user: UUID) -> None:
     (message,) = desk.rows(f"SELECT id, turn_id FROM messages WHERE session_id = '{session}' LIMIT 1")
     whose = f"s.user_id = '{user}' AND s.id = '{session}'"
 
-    insert, new = partial(aviary.plant, f"WHERE {whose}"), aviary.new_id
+    beside = f"WHERE {whose}"
+    insert, new = partial(aviary.plant, beside), aviary.new_id
     said, at = f"ARRAY['{message[0]}'::uuid]", "s.created_at"
     fact = {"confidence": "0.9", "origin": "'said'", "valid_from": at, "sure_at": at, "created_at": at}
     own = {"user_id": "s.user_id", "binding_id": "s.binding_id"}
-    insert("facts", id=new(), scope="'user'", **own, key="'city'", value=f"'{bird('a fact')}'", messages=said, **fact)
+    aviary.plant_memory(beside, said, at)
     insert(
         "facts", id=new(), scope="'user'", **own, key="'city'", value=f"'{bird('an old fact')}'", messages=said,
         valid_until=at, ended="'contradicted'", **fact,
     )  # fmt: skip
-    insert("facts", id=new(), scope="'team'", team_id="b.team_id", key="'who'", value=f"'{bird('a fact of the team')}'",
-           messages=said, **fact)  # fmt: skip
-    insert("fact_decisions", id=new(), **own, session_id="s.id", origin="'said'", decision="'new'",
-           reason=f"'{bird('a decision')}'", messages=said, at=at)  # fmt: skip
-    row = new()
-    insert("context_rows", id=row, kind="'episode'", title=f"'{bird('a title')}'", content=f"'{bird('a row')}'",
-           content_hash="''", session_id="s.id", created_at=at)  # fmt: skip
-    insert("episodes", id=new(), **own, session_id="s.id", text=f"'{bird('an episode')}'", from_at=at, until_at=at,
-           messages=said, row_id=f"{row}::uuid", created_at=at)  # fmt: skip
     insert("summaries", session_id="s.id", version="1", until_turn="3", text=f"'{bird('a summary')}'", created_at=at)
     insert("kept_verbatim", id=new(), session_id="s.id", message_id=f"'{message[0]}'::uuid", turn="1", last_turn="1",
            kind="'identifier'", value=f"'{bird('kept')}'", text=f"'{bird('kept words')}'", ours="false", untold="true",

@@ -45,7 +45,7 @@ def recalling(
     principal: Principal, database: Database, session_id: UUID, *, query: str, vector: Vector | None, since: int,
     others: bool = False,
 ) -> AbstractContextManager[Callable[[], list[Recalled]]]:  # fmt: skip
-    """What waits for the same, looked for beside whatever the database's own connection is at."""
+    """What waits for the messages that `recall` gives, looked for beside what the first connection is at."""
     return store.recalling(
         principal, database.beside, session_id, query, vector, **_bounds(principal, since, others=others)
     )
