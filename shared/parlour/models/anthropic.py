@@ -56,6 +56,11 @@ class AnthropicModel:
         source = functools.partial(_events, client, request, allowed.whole)
         return parts(within(allowed, source, is_token))
 
+    def close(self) -> None:
+        """Give up the connections that are kept for the next call; nothing is asked after this."""
+        if "_client" in vars(self):
+            self._client.close()
+
     @functools.cached_property
     def _client(self) -> "Anthropic":
         from anthropic import Anthropic  # noqa: PLC0415 - see the top of the file

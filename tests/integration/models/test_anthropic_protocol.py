@@ -1,6 +1,7 @@
 """The Anthropic adapter against an independent implementation of the protocol."""
 
 import time
+from contextlib import closing
 
 import pytest
 
@@ -28,8 +29,8 @@ def asking(*messages: JsonObject) -> ModelRequest:
 
 
 def stream(server: ProtocolServer, request: ModelRequest | None = None, *, first_token: float = 8.0) -> list[Part]:
-    model = AnthropicModel(KEY, server.url, first_token_seconds=first_token)
-    return list(model.stream(request or asking(), seconds_left=20))
+    with closing(AnthropicModel(KEY, server.url, first_token_seconds=first_token)) as model:
+        return list(model.stream(request or asking(), seconds_left=20))
 
 
 def test_text_streams_in_pieces_and_ends_whole(protocol_server: ProtocolServer) -> None:
@@ -191,19 +192,19 @@ def test_an_overload_is_retried_and_a_broken_answer_taken_back(protocol_server: 
     protocol_server.answer(second, {"content": ANSWER}, chunkSize=5, latency=5, truncateAfterChunks=5)
     protocol_server.answer({"userMessage": "retention", "model": "claude-haiku-5-5"}, {"content": ANSWER})
     choices = [Choice("anthropic", MODEL), Choice("anthropic", "claude-haiku-5-5")]
-    models = {"anthropic": AnthropicModel(KEY, protocol_server.url)}
 
-    parts = list(
-        ask(
-            choices,
-            models,
-            asking(),
-            seconds_left=30,
-            sleep=lambda _: None,
-            jitter=lambda low, _: low,
-            admit=lambda _: None,
+    with closing(AnthropicModel(KEY, protocol_server.url)) as model:
+        parts = list(
+            ask(
+                choices,
+                {"anthropic": model},
+                asking(),
+                seconds_left=30,
+                sleep=lambda _: None,
+                jitter=lambda low, _: low,
+                admit=lambda _: None,
+            )
         )
-    )
 
     attempts = [part for part in parts if isinstance(part, Attempt)]
     assert [(attempt.model, attempt.outcome) for attempt in attempts] == [

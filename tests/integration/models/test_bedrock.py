@@ -87,10 +87,10 @@ def test_anthropics_own_client_sends_and_reads_the_same(wire: Wire, claude: Bedr
     usual = streamed(START, BLOCK, HELLO, CALL, STOP)
     wire.replies = [usual, usual]
     said: dict[str, Any] = REQUEST.to_json()
-    own = AnthropicBedrock(
+    sdk = AnthropicBedrock(
         aws_region="eu-central-1", aws_access_key="AKIATEST", aws_secret_key=SECRET, base_url=wire.url, max_retries=0
     )
-    with own.messages.stream(**said) as events:
+    with sdk as own, own.messages.stream(**said) as events:
         expected = events.get_final_message().to_dict(mode="json")
 
     *_, got = ask(claude)

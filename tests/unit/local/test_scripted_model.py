@@ -1,6 +1,7 @@
 """The model that plays scripts: what it says hangs on the request alone, and it counts."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import httpx2
@@ -27,7 +28,8 @@ def model() -> Iterator[ScriptedModel]:
 
 def ask(model: ScriptedModel, *messages: dict[str, Any]) -> Completed:
     request = ModelRequest("claude-sonnet-5-5", 1_500, (), (), messages)
-    *_, completed = AnthropicModel("key", model.url).stream(request, seconds_left=20)
+    with closing(AnthropicModel("key", model.url)) as claude:
+        *_, completed = claude.stream(request, seconds_left=20)
     assert isinstance(completed, Completed)
     return completed
 
