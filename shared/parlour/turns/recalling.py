@@ -11,7 +11,7 @@ from parlour.infra.postgres import Transaction
 from parlour.knowledge.index.embed import Vector
 from parlour.knowledge.search.recall import Recalled, recall
 from parlour.knowledge.search.recalled import document, expected
-from parlour.knowledge.search.sources import number_rows
+from parlour.knowledge.search.sources import take_numbers
 from parlour.memory.recalling import recall as memories
 from parlour.turns.foreseeing import Foreseen, Question, question, vector_of
 from parlour.turns.load import Loaded
@@ -79,7 +79,7 @@ class _Looking:
 def _number(lease: Lease, rows: Sequence[Recalled], numbers: Mapping[UUID, int], tx: Transaction) -> None:
     """Give the rows the numbers that the prompt tells of them by. RetryError when they would be others: somebody who
     lost the session meanwhile has taken some, or a row was forgotten."""
-    if number_rows(tx, lease.id, rows, lease.token) != numbers:
+    if not take_numbers(tx, lease.id, rows, numbers):
         raise RetryError("what was recalled is gone or numbered otherwise by now; the turn is begun again", after=1)
 
 

@@ -16,7 +16,10 @@ from parlour.knowledge.index.embedder import Services
 from parlour.knowledge.index.spaces import Offer, Spaces
 from parlour.knowledge.records import backfill
 from parlour.principal import Principal
-from parlour.turns import recalling
+from parlour.turns import run
+from parlour.turns.answer import Answer
+from parlour.turns.load import Loaded
+from parlour.turns.running import Running
 from tests.desk import Desk, WordEmbedder, says
 
 TELLING = "The crane's permit number is KX-4471 and it ends in May."
@@ -103,21 +106,26 @@ def test_its_number_stays(desk: Desk, long_talk: tuple[Principal, UUID]) -> None
     assert next(one["document"] for one in recalled(desk) if one["contents"] == TELLING) == 1
 
 
-def test_where_other_numbers_are_given_than_were_expected_the_turn_begins_again(
+def test_where_other_numbers_were_given_than_were_expected_the_turn_begins_again(
     desk: Desk, long_talk: tuple[Principal, UUID], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As when a search of a worker that lost the session has taken some meanwhile."""
+    """As when a search of a worker that lost the session has taken one meanwhile."""
     visitor, session = long_talk
+    converse = run._converse
+
+    def taking(running: Running, loaded: Loaded) -> Answer:
+        desk.rows(f"UPDATE sessions SET next_source = next_source + 1 WHERE id = '{session}' RETURNING id")
+        return converse(running, loaded)
+
     desk.write_web(visitor, session, ASKED)
-    with monkeypatch.context() as meanwhile:
-        meanwhile.setattr(recalling, "expected", lambda rows: {row.row_id: 90 for row in rows})
-        with pytest.raises(RetryError, match="numbered otherwise"):
-            desk.run()
+    with monkeypatch.context() as meanwhile, pytest.raises(RetryError, match="numbered otherwise"):  # noqa: PT012 - patched meanwhile
+        meanwhile.setattr(run, "_converse", taking)
+        desk.run()
     assert desk.rows("SELECT number FROM sources") == [], "with the prompt, or not at all"
     desk.model.script = [says("KX-4471.")]
     desk.run()
     told = [int(str(one["document"])) for one in recalled(desk)]
-    assert told == list(range(1, 1 + len(told)))
+    assert told == list(range(2, 2 + len(told)))
     assert desk.rows("SELECT attempts, state FROM turns ORDER BY number DESC LIMIT 1") == [(1, "answered")]
 
 

@@ -283,6 +283,26 @@ WITH held AS MATERIALIZED (
 )
 SELECT seen.lease_token, seen.is_fresh, n.number, n.row_id FROM seen LEFT JOIN numbered n ON true;
 
+-- name: take_numbers
+-- Give rows the session's numbers that they were told by already; those from `first` on are new. All of them or none,
+-- where the session's next number is another by now or a row is gone. Says whether they were given.
+WITH told AS MATERIALIZED (
+    SELECT w.*
+      FROM unnest(%(numbers)s::int[], %(row_ids)s::uuid[], %(titles)s::text[], %(locators)s::text[])
+           AS w (number, row_id, title, locator)
+      JOIN context_rows r ON r.id = w.row_id
+), moved AS (
+    UPDATE sessions
+       SET next_source = %(next)s
+     WHERE id = %(session_id)s AND next_source = %(first)s
+       AND (SELECT count(*) FROM told) = cardinality(%(row_ids)s::uuid[])
+    RETURNING id
+), added AS (
+    INSERT INTO sources (tenant_id, session_id, number, row_id, title, locator)
+    SELECT current_tenant(), %(session_id)s, number, row_id, title, locator FROM told, moved WHERE number >= %(first)s
+)
+SELECT true FROM moved;
+
 -- name: known_sources
 -- Every number that the session has given out for what a reader of some clearance may see, in order.
 SELECT s.number, s.row_id, s.title, s.locator

@@ -1,7 +1,7 @@
 """Finding rows, and the numbers that sessions cite them by, in the database."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TypedDict, Unpack
@@ -137,6 +137,16 @@ def number_rows(tx: Transaction, session_id: UUID, rows: Sequence[Found]) -> lis
         SQL["number_rows"], Numbered, session_id=session_id, row_ids=[row.row_id for row in rows],
         titles=[row.title for row in rows], locators=[row.locator for row in rows],
     )  # fmt: skip
+
+
+def take_numbers(tx: Transaction, session_id: UUID, rows: Sequence[Recalled], numbers: Mapping[UUID, int]) -> bool:
+    first = rows[0].next_number
+    taken: bool | None = tx.value(
+        SQL["take_numbers"], session_id=session_id, first=first, next=max(first - 1, *numbers.values()) + 1,
+        numbers=[numbers[row.row_id] for row in rows], row_ids=[row.row_id for row in rows],
+        titles=[row.title for row in rows], locators=[row.locator for row in rows],
+    )  # fmt: skip
+    return taken is not None
 
 
 def known_sources(tx: Transaction, session_id: UUID, clearance: int) -> list[Source]:
