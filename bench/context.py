@@ -1,7 +1,7 @@
 """What a turn's prompt costs to make, whatever the length of its conversation: time and statements, on the real
 database.
 
-    python -m bench.context [--json FILE]
+    python -m bench.context [--json FILE] [--unheld]
 
 Measured is all that happens between a turn's beginning and its first call to a model: everything is loaded, older
 messages are recalled, the budget is spent, the prompt rendered, and its record kept. What recall is asked by comes with
@@ -10,6 +10,10 @@ record; all but the shortest have a history that was cut. The question is embedd
 is subtracted. What a record is linked to is kept for a minute, as every worker keeps it. The ratios are those of the
 medians of 10,000 messages and of 10, with recall and without. The rounds of all conversations alternate, so that none
 has the machine's good minutes for itself.
+
+Database and worker share the machine, which on AWS they do not. So that they stand less in each other's way, the
+worker and its first connection are held to one core and the second connection to another (bench/cores.py); with
+`--unheld` the machine's scheduler places them, which takes some 15 to 25 percent more on two cores.
 
 A turn that was measured is taken back, so that every round finds the same conversation. The bytes of a turn's record
 are those of its row and of the texts that no earlier prompt of the month had, as the database keeps them.
@@ -21,7 +25,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import count
 
-from bench import report
+from bench import cores, report
 from bench.long_talks import Directions, Talk, sentence, talk
 from bench.rounds import Round
 from local import scratch
@@ -61,14 +65,14 @@ def main() -> None:
         with running.superuser("scratch") as owner:
             owner.autocommit = True
             owner.execute("VACUUM ANALYZE")
-        with_recall, without = _measure(desk, embedder, talks, options.rounds)
+        with_recall, without = _measure(desk, embedder, talks, options)
         database.close()
     rows = [
         _row(one, recalls, measured)
         for recalls, side in (("yes", with_recall), ("no", without))
         for one, measured in zip(talks, side, strict=True)
     ]
-    report.show(f"A turn up to its first call to a model ({options.rounds} rounds each)", rows)
+    report.show(f"A turn up to its first call to a model ({options.rounds} rounds each, {_placed(options)})", rows)
     figures = _figures(talks, with_recall, without)
     report.show("The longest beside the shortest", [_ratios(figures)])
     report.write(options.json, figures)
@@ -80,14 +84,19 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--messages", type=int, nargs="+", default=list(SESSIONS), help="lengths of the conversations, shortest first"
     )
+    parser.add_argument("--unheld", action="store_true", help="leave it to the machine which core runs what")
     return parser.parse_args()
 
 
-def _measure(desk: Desk, embedder: Directions, talks: list[Talk], rounds: int) -> tuple[list[Measured], list[Measured]]:
+def _measure(
+    desk: Desk, embedder: Directions, talks: list[Talk], options: argparse.Namespace
+) -> tuple[list[Measured], list[Measured]]:
     """With recall and without, for each conversation."""
     found = [Measured() for _ in talks], [Measured() for _ in talks]
     numbers, links = count(1_000_000), LinkCache()
-    for number in range(WARM_UP + rounds):
+    for number in range(WARM_UP + options.rounds):
+        if number == WARM_UP and not options.unheld:
+            cores.hold(desk.database)
         for place, one in enumerate(talks):
             for side, measured in enumerate(found):
                 round_ = _round(desk, embedder, one, sentence(next(numbers)), links, recalls=side == 0)
@@ -98,6 +107,10 @@ def _measure(desk: Desk, embedder: Directions, talks: list[Talk], rounds: int) -
                     measured[place].kept += round_.kept()
                 round_.take_back()
     return found
+
+
+def _placed(options: argparse.Namespace) -> str:
+    return "processes as the machine places them" if options.unheld else "processes held to their cores"
 
 
 def _round(desk: Desk, embedder: Directions, one: Talk, said: str, links: LinkCache, *, recalls: bool) -> Round:

@@ -16,13 +16,13 @@ _LOCK = 7_276_911_352
 """Any constant will do; it keeps two migrators from making indexes at once, these and those over vectors."""
 
 _INDEXES: dict[str, LiteralString] = {
-    # All that recall reads of a conversation's rows (0012), so that ten thousand are read from the index alone. The
+    # All that recall reads of a conversation's rows (0018), so that ten thousand are read from the index alone. The
     # bits of their words are counted when they are written and not for every question. In the order of these counts
     # its pages are two thirds full; in that of ids a third, where conversations go on side by side (measured: 30,000
     # rows of 50 conversations, their vectors written later).
-    "context_rows_heard": """
-        context_rows (tenant_id, session_id, (bit_count(word_bits)::float8))
-        INCLUDE (id, classification, word_bits, vector_space, vector_bits) WHERE session_id IS NOT NULL""",
+    "context_rows_recalled": """
+        context_rows (tenant_id, session_id, (bit_count(substring(heard FROM 1 FOR 256))::float8))
+        INCLUDE (id, classification, vector_space, heard) WHERE session_id IS NOT NULL""",
     # What a record says itself, and what changed on it lately, however much ever changed on it.
     "context_rows_about": "context_rows (tenant_id, entity_id, kind, created_at DESC) WHERE entity_id IS NOT NULL",
     # What goes along with a turn, a session or a row: without them each deletion has a whole table looked through.
@@ -31,7 +31,7 @@ _INDEXES: dict[str, LiteralString] = {
     "citations_row": "citations (tenant_id, row_id) WHERE row_id IS NOT NULL",
     "sources_row": "sources (tenant_id, row_id)",
 }
-_REPLACED = ("context_rows_session", "context_rows_entity", "context_rows_said")
+_REPLACED = ("context_rows_session", "context_rows_entity", "context_rows_said", "context_rows_heard")
 """What these did, those do as well."""
 
 _PAUSE = 1.0

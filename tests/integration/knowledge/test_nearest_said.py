@@ -11,8 +11,11 @@ from tests.integration.knowledge.test_signs import kept, session
 
 __all__ = ["session"]
 
-_WORD, _UNKNOWN = 2.5, 32.0
-"""What a shared bit of words counts, and what stands for a row without signs."""
+_WORD, _UNKNOWN = 2.8, 32.0
+"""What a shared bit of words counts beside 64 signs, and what stands for a row without them."""
+
+_WHOLE = 2
+"""The first of these as the rows are compared: a whole number for each place that differs, and two places a bit."""
 
 
 @pytest.fixture
@@ -42,9 +45,24 @@ def test_the_nearest_are_told_in_the_order_of_what_their_bits_share(
 
 
 def _distance(row: tuple[str, str | None, str | None], words: str, signs: str) -> float:
-    shared = sum(one == other == "1" for one, other in zip(row[1] or "", words, strict=False))
-    apart = sum(one != other for one, other in zip(row[2], signs, strict=True)) if row[2] else _UNKNOWN
-    return apart - _WORD * shared
+    pairs = zip(_few(row[1]), _few(words), strict=True) if row[1] else ()
+    shared = sum(one == other == "1" for one, other in pairs)
+    apart = sum(one != other for one, other in zip(row[2], signs, strict=True)) if row[1] and row[2] else _UNKNOWN
+    return apart - _WHOLE * shared
+
+
+def _few(words: str) -> str:
+    """The 1,024 bits of a text's words in 256."""
+    return "".join("1" if "1" in words[place::256] else "0" for place in range(256))
+
+
+@pytest.mark.parametrize(("dimensions", "times"), [(64, 1), (384, 3), (512, 4), (1024, 6), (1536, 7)])
+def test_words_stand_beside_the_signs_as_often_as_they_weigh(desk: Desk, dimensions: int, times: int) -> None:
+    signs = "10" * (dimensions // 2)
+    words = "(SELECT word_bits(to_tsvector('english', 'The crane permit KX-4471')))"
+    ((bits, heard),) = desk.rows(f"SELECT {words}::text, heard_bits({words}, B'{signs}')::text")
+    few = _few(str(bits))
+    assert heard == few + signs + few * (times - 1)
 
 
 @pytest.mark.parametrize("word", ["crane", "permit", "kx-4471", "formwork", "4471"])

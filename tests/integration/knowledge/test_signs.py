@@ -44,15 +44,15 @@ def embed(desk: Desk, left: Callable[[], float] = lambda: 300.0) -> None:
 
 def kept(desk: Desk) -> list[tuple[object, ...]]:
     return desk.rows(
-        "SELECT id, word_bits::text, vector_bits::text, vector_space FROM context_rows WHERE session_id IS NOT NULL"
-        " ORDER BY id"
+        "SELECT id, word_bits::text, vector_bits::text, vector_space, heard::text FROM context_rows"
+        " WHERE session_id IS NOT NULL ORDER BY id"
     )
 
 
 def lacking(desk: Desk) -> int:
     ((number,),) = desk.rows(
         "SELECT count(*) FROM context_rows WHERE session_id IS NOT NULL"
-        " AND (word_bits IS NULL OR vector_bits IS NULL OR vector_space IS NULL)"
+        " AND (word_bits IS NULL OR vector_bits IS NULL OR vector_space IS NULL OR heard IS NULL)"
     )
     return int(str(number))
 
@@ -62,24 +62,36 @@ def best(desk: Desk, session: UUID, vector: Vector | None) -> str:
         return recall(desk.admin, tx, session, query=ASKED, vector=vector, since=TURNS + 1)[0].body
 
 
-def migrated_anew(desk: Desk, cluster: Cluster, database_name: str) -> None:
-    """The database as it was before the migration that this is about, migrated."""
+_UNDONE = {
+    "0018_heard": """
+        DROP TRIGGER keep_heard ON context_rows; DROP FUNCTION keep_heard; DROP FUNCTION heard_bits;
+        DROP FUNCTION word_weight; ALTER TABLE context_rows DROP heard""",
+    "0012_recall": """
+        DROP FUNCTION recall_nearest; DROP FUNCTION word_bits; DROP TABLE recall_fillings;
+        ALTER TABLE context_rows DROP word_bits, DROP vector_bits, DROP vector_space""",
+}
+"""What takes a migration back, the newest first."""
+
+
+def migrated_anew(desk: Desk, cluster: Cluster, database_name: str, first: str) -> None:
+    """The database as it was before a migration that this is about, migrated."""
     desk.database.close()
+    undone = [name for name in _UNDONE if name >= first]
     with connect(cluster.parameters(database_name, OWNER)) as owner:
-        owner.execute("DROP FUNCTION recall_nearest")
-        owner.execute("DROP FUNCTION word_bits")
-        owner.execute("DROP TABLE recall_fillings")
-        owner.execute("ALTER TABLE context_rows DROP word_bits, DROP vector_bits, DROP vector_space")
-        owner.execute("DELETE FROM schema_migrations WHERE name = '0012_recall'")
-    assert cluster.migrate(database_name, desk.clock(), PASSWORD) == ["0012_recall"]
+        for name in undone:
+            owner.execute(_UNDONE[name].encode())
+            owner.execute("DELETE FROM schema_migrations WHERE name = %s", (name,))
+    assert cluster.migrate(database_name, desk.clock(), PASSWORD) == sorted(undone)
 
 
-@pytest.fixture
-def before(desk: Desk, session: UUID, cluster: Cluster, database_name: str) -> list[tuple[object, ...]]:
+@pytest.fixture(params=sorted(_UNDONE))
+def before(
+    desk: Desk, session: UUID, cluster: Cluster, database_name: str, request: pytest.FixtureRequest
+) -> list[tuple[object, ...]]:
     """What the rows had, in a database in which they were there before the migration."""
     assert session
     found = kept(desk)
-    migrated_anew(desk, cluster, database_name)
+    migrated_anew(desk, cluster, database_name, request.param)
     return found
 
 
@@ -116,7 +128,7 @@ def test_killed_half_way_it_goes_on_where_it_was_the_newest_first(desk: Desk, mo
     monkeypatch.setattr(signs, "fill", fill)
     with pytest.raises(RuntimeError):
         embed(desk)
-    newest = "SELECT word_bits IS NULL FROM context_rows WHERE session_id IS NOT NULL ORDER BY id DESC"
+    newest = "SELECT heard IS NULL FROM context_rows WHERE session_id IS NOT NULL ORDER BY id DESC"
     assert desk.rows(newest) == [(False,)] * 5 + [(True,)] * 7
     embed(desk)
     assert filled == [7, -1, 2, 0, 0]

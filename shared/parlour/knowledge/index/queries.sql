@@ -183,7 +183,7 @@ WITH batch AS MATERIALIZED (
       FROM (SELECT batch.id, v.vector
               FROM batch LEFT JOIN embeddings v ON v.row_id = batch.id AND v.model = %(space)s) AS b
      WHERE r.id = b.id
-       AND (r.word_bits IS NULL OR (b.vector IS NOT NULL AND r.vector_space IS DISTINCT FROM %(space)s))
+       AND (r.heard IS NULL OR (b.vector IS NOT NULL AND r.vector_space IS DISTINCT FROM %(space)s))
 ), over AS (
     DELETE FROM recall_fillings WHERE NOT EXISTS (SELECT FROM batch)
 )
