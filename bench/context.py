@@ -13,7 +13,7 @@ has the machine's good minutes for itself.
 
 Database and worker share the machine, which on AWS they do not. So that they stand less in each other's way, the
 worker and its first connection are held to one core and the second connection to another (bench/cores.py); with
-`--unheld` the machine's scheduler places them, which takes some 15 to 25 percent more on two cores.
+`--unheld` the machine's scheduler places them, which takes 10 to 20 percent more on two cores.
 
 A turn that was measured is taken back, so that every round finds the same conversation. The bytes of a turn's record
 are those of its row and of the texts that no earlier prompt of the month had, as the database keeps them.
@@ -21,13 +21,15 @@ are those of its row and of the texts that no earlier prompt of the month had, a
 
 import argparse
 import logging
+from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import count
+from itertools import count, product
 
 from bench import cores, report
 from bench.long_talks import Directions, Talk, sentence, talk
-from bench.rounds import Round
+from bench.rounds import Ran, Round
 from local import scratch
 from parlour.infra.jsonable import JsonObject
 from parlour.knowledge.records.linked import LinkCache
@@ -94,18 +96,21 @@ def _measure(
     """With recall and without, for each conversation."""
     found = [Measured() for _ in talks], [Measured() for _ in talks]
     numbers, links = count(1_000_000), LinkCache()
-    for number in range(WARM_UP + options.rounds):
-        if number == WARM_UP and not options.unheld:
-            cores.hold(desk.database)
-        for place, one in enumerate(talks):
-            for side, measured in enumerate(found):
-                round_ = _round(desk, embedder, one, sentence(next(numbers)), links, recalls=side == 0)
-                ran = round_.run()
-                if number >= WARM_UP:
-                    measured[place].seconds.append(ran.seconds)
-                    measured[place].statements += ran.statements
-                    measured[place].kept += round_.kept()
-                round_.take_back()
+
+    def alternate(rounds: int) -> Iterator[tuple[Measured, Round, Ran]]:
+        for place, side in product([*range(len(talks))] * rounds, range(2)):
+            said = sentence(next(numbers))
+            round_ = _round(desk, embedder, talks[place], said, links, recalls=side == 0)
+            yield found[side][place], round_, round_.run()
+            round_.take_back()
+
+    for _ in alternate(WARM_UP):
+        pass
+    with nullcontext() if options.unheld else cores.held(desk.database):
+        for measured, round_, ran in alternate(options.rounds):
+            measured.seconds.append(ran.seconds)
+            measured.statements += ran.statements
+            measured.kept += round_.kept()
     return found
 
 

@@ -1,6 +1,8 @@
 """The cores on which a benchmark's worker and its connections' backends run."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from parlour.infra.postgres import Database
 from parlour.infra.queries import Query
@@ -8,20 +10,26 @@ from parlour.infra.queries import Query
 _BACKEND = Query("bench.backend", "The process that serves this connection.", "SELECT pg_backend_pid()")
 
 
-def hold(database: Database) -> bool:
-    """Hold this process and its first connection's backend to one core, and the second connection's to another. False
-    where the machine has but one, or cannot be told.
+@contextmanager
+def held(database: Database) -> Iterator[None]:
+    """Hold this process and its first connection's backend to one core, and the second connection's to another, where
+    the machine has two and can be told.
 
     Worker and first connection wait for each other in turn, so they lose nothing by it. Left to Linux, the first
     connection's backend is often put behind the second's, with the worker's core idle: one to two milliseconds of a
     turn that a database on a machine of its own does not have.
     """
-    if not hasattr(os, "sched_setaffinity") or len(cores := sorted(os.sched_getaffinity(0))) < 2:
-        return False
-    os.sched_setaffinity(0, cores[:1])
+    cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+    if len(cores) < 2:
+        yield
+        return
     os.sched_setaffinity(_backend(database), cores[:1])
     os.sched_setaffinity(_backend(database.beside), cores[1:2])
-    return True
+    os.sched_setaffinity(0, cores[:1])
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, cores)
 
 
 def _backend(database: Database) -> int:

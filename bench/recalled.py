@@ -34,7 +34,7 @@ MESSAGES = 10_000
 FURTHER = 150
 """Messages that are asked beside the queries, and how many words they have at least."""
 
-POOLS = (20, 40, 80, 160)
+POOLS = (40, 80, 100, 160)
 _LEAST_WORDS = 8
 _EVERY_ROW = 1_000_000
 

@@ -17,10 +17,10 @@ __all__ = ["Recalled", "recall", "recalling"]
 MOST = 6
 """Messages of each kind at most; the budget decides which of them are told."""
 
-_POOL = 80
+_POOL = 100
 """Rows that are compared word for word and by their whole vectors; messages that are told anyway take no place among
-them. Of the six that comparing every row gives, 87 percent are among these 80, 93 among 160 and 78 among 40 (252
-questions to 1,000 turns of meetings; bench/recalled.py). Twice as many cost a millisecond more."""
+them. Of the six that comparing every row gives, 87 percent are among these 100, 91 among 160 and 85 among 80 (199
+questions to 10,000 messages of meetings; bench/recalled.py). Sixty more cost a millisecond."""
 
 VERBATIM = 40
 """Turns that are told word for word, and some more: a history has at most 34 (turns/past.py)."""

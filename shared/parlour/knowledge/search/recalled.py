@@ -12,7 +12,7 @@ MEANING = 0.6
 """What nearness in meaning makes of a score; the rest is by the words that question and message share."""
 
 TELLING = 4.0
-"""Words that tell as much as this give half of what words can: about what one word does that a single one of the 80
+"""Words that tell as much as this give half of what words can: about what one word does that a single one of eighty
 rows has that are compared, ln(1 + 79.5 / 1.5)."""
 
 ANCHORS = 1

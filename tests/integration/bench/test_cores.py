@@ -1,0 +1,26 @@
+"""A benchmark's worker and backends are held to their cores, and let go."""
+
+import os
+
+import pytest
+
+from bench import cores
+from parlour.infra.postgres import Database
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="a machine with one core")
+def test_the_worker_is_on_its_connections_core_and_the_other_connection_apart(database: Database) -> None:
+    before = os.sched_getaffinity(0)
+    first, second = cores._backend(database), cores._backend(database.beside)
+    with cores.held(database):
+        (core,) = os.sched_getaffinity(0)
+        assert os.sched_getaffinity(first) == {core}
+        assert len(os.sched_getaffinity(second) - {core}) == 1
+    assert os.sched_getaffinity(0) == before
+
+
+def test_on_one_core_everything_is_left_where_it_is(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {3})
+    monkeypatch.setattr(os, "sched_setaffinity", lambda *_: pytest.fail("held"))
+    with cores.held(database):
+        pass
