@@ -32,12 +32,11 @@ WITH kept AS (
 ), lines AS MATERIALIZED (
     -- Of each kind the few that were said last.
     SELECT k.*
-      FROM unnest(%(kinds)s::text[]) WITH ORDINALITY AS one (kind, rank)
-     CROSS JOIN LATERAL (
+      FROM unnest(%(kinds)s::text[]) WITH ORDINALITY AS one (kind, rank), LATERAL (
            SELECT k.turn, k.ours, one.rank, row_number() OVER (ORDER BY k.last_turn DESC, k.id DESC) AS place,
-                  jsonb_build_object('turn', k.turn, 'text', k.text, 'message_id', k.message_id, 'ours', k.ours) AS line
+                  jsonb_build_object('turn', turn, 'text', text, 'message_id', message_id, 'ours', ours) AS line
              FROM kept_verbatim k
-            WHERE k.session_id = %(session_id)s AND k.kind = one.kind AND k.untold
+            WHERE k.session_id = %(session_id)s AND k.kind = one.kind AND untold
             ORDER BY k.last_turn DESC, k.id DESC
             LIMIT %(lines)s) k
 ), summed AS (
@@ -60,8 +59,8 @@ WITH kept AS (
     SELECT t.id
       FROM (SELECT turn FROM lines WHERE ours
              UNION
-            SELECT one::int FROM kept, jsonb_path_query(standing, '$.lead.summary.kept[*] ? (@.ours == true).turn') one) k
-      JOIN turns t ON t.session_id = %(session_id)s AND t.number = k.turn) told
+            SELECT one::int FROM kept, jsonb_path_query(standing, '$.lead.summary.kept[*]?(@.ours==true).turn') one) k,
+           LATERAL (SELECT id FROM turns WHERE session_id = %(session_id)s AND number = k.turn OFFSET 0) t) told
 ), closed AS MATERIALIZED (
     SELECT DISTINCT t.number
       FROM judged j, drawn_from(j.ids) source, turns t
