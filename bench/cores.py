@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from parlour.infra.postgres import Database
 from parlour.infra.queries import Query
@@ -12,7 +12,7 @@ _BACKEND = Query("bench.backend", "The process that serves this connection.", "S
 
 @contextmanager
 def held(database: Database) -> Iterator[None]:
-    """Hold this process and its first connection's backend to one core, and the second connection's to another, where
+    """Hold this thread and its first connection's backend to one core, and the second connection's to another, where
     the machine has two and can be told.
 
     Worker and first connection wait for each other in turn, so they lose nothing by it. Left to Linux, the first
@@ -23,13 +23,15 @@ def held(database: Database) -> Iterator[None]:
     if len(cores) < 2:
         yield
         return
-    os.sched_setaffinity(_backend(database), cores[:1])
-    os.sched_setaffinity(_backend(database.beside), cores[1:2])
-    os.sched_setaffinity(0, cores[:1])
+    placed = {0: cores[0], _backend(database): cores[0], _backend(database.beside): cores[1]}
     try:
+        for process, core in placed.items():
+            os.sched_setaffinity(process, {core})
         yield
     finally:
-        os.sched_setaffinity(0, cores)
+        for process in placed:
+            with suppress(ProcessLookupError):
+                os.sched_setaffinity(process, cores)
 
 
 def _backend(database: Database) -> int:

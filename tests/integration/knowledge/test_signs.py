@@ -65,7 +65,7 @@ def best(desk: Desk, session: UUID, vector: Vector | None) -> str:
 _UNDONE = {
     "0018_heard": """
         DROP TRIGGER keep_heard ON context_rows; DROP FUNCTION keep_heard; DROP FUNCTION heard_bits;
-        DROP FUNCTION word_weight; ALTER TABLE context_rows DROP heard""",
+        DROP FUNCTION word_weight; DROP TABLE heard_fillings; ALTER TABLE context_rows DROP heard""",
     "0012_recall": """
         DROP FUNCTION recall_nearest; DROP FUNCTION word_bits; DROP TABLE recall_fillings;
         ALTER TABLE context_rows DROP word_bits, DROP vector_bits, DROP vector_space""",
@@ -102,7 +102,7 @@ def test_rows_from_before_the_migration_are_filled_by_the_embedder(
     assert desk.rows("SELECT kind FROM work_due WHERE kind = 'embedding' AND due_at <= now()") == [("embedding",)]
     embed(desk)
     assert kept(desk) == before
-    assert desk.rows("SELECT 1 FROM recall_fillings") == []
+    assert desk.rows("SELECT 1 FROM heard_fillings") == []
     assert desk.rows("SELECT 1 FROM work_due WHERE kind = 'embedding'") == []
 
 
@@ -110,6 +110,19 @@ def test_what_lacks_it_is_found_meanwhile(desk: Desk, session: UUID, before: lis
     assert lacking(desk) == len(before)
     assert best(desk, session, embed_question(WordEmbedder(), ASKED)) == TELLING
     assert best(desk, session, None) == TELLING
+
+
+@pytest.mark.parametrize("before", ["0018_heard"], indirect=True)
+@pytest.mark.usefixtures("before")
+def test_what_was_compared_before_the_migration_is_compared_as_it_was(
+    desk: Desk, session: UUID, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a conversation that is longer than what is compared whole."""
+    monkeypatch.setattr("parlour.knowledge.search.recall._POOL", 4)
+    asked = embed_question(WordEmbedder(), ASKED)
+    assert [best(desk, session, vector) for vector in (asked, None)] == [TELLING] * 2
+    embed(desk)
+    assert [best(desk, session, vector) for vector in (asked, None)] == [TELLING] * 2
 
 
 @pytest.mark.usefixtures("before")

@@ -53,7 +53,7 @@ SELECT found.*
   FROM (SELECT EXISTS (SELECT FROM messages WHERE NOT indexed) AS messages,
                EXISTS (SELECT FROM context_rows WHERE pending) AS rows,
                EXISTS (SELECT FROM work_due WHERE tenant_id = current_tenant() AND kind = 'record_type') AS types,
-               EXISTS (SELECT FROM recall_fillings) AS signs,
+               EXISTS (SELECT FROM heard_fillings) AS signs,
                EXISTS (SELECT FROM reembeddings WHERE finished_at IS NULL) AS moving,
                (SELECT finished_at FROM reembeddings WHERE cleared_at IS NULL) AS left_at) AS found
  WHERE found.messages OR found.rows OR found.types OR found.signs OR found.moving OR found.left_at IS NOT NULL;
@@ -161,7 +161,7 @@ UPDATE reembeddings SET cursor = %(cursor)s, done = %(done)s WHERE done = %(befo
 WITH turned AS (
     UPDATE tenants SET embedding_space = %(space)s RETURNING tenant_id
 ), lacking AS (
-    INSERT INTO recall_fillings (tenant_id) SELECT tenant_id FROM turned
+    INSERT INTO heard_fillings (tenant_id) SELECT tenant_id FROM turned
     ON CONFLICT (tenant_id) DO UPDATE SET cursor = NULL
 )
 UPDATE reembeddings m SET finished_at = %(now)s FROM turned WHERE m.tenant_id = turned.tenant_id;
@@ -171,7 +171,7 @@ UPDATE reembeddings m SET finished_at = %(now)s FROM turned WHERE m.tenant_id = 
 -- have it of another space than this; after the last ones nothing is lacking.
 WITH batch AS MATERIALIZED (
     SELECT r.id
-      FROM context_rows r, recall_fillings f
+      FROM context_rows r, heard_fillings f
      WHERE r.session_id IS NOT NULL AND (f.cursor IS NULL OR r.id < f.cursor)
      ORDER BY r.id DESC
      LIMIT %(most)s
@@ -185,9 +185,9 @@ WITH batch AS MATERIALIZED (
      WHERE r.id = b.id
        AND (r.heard IS NULL OR (b.vector IS NOT NULL AND r.vector_space IS DISTINCT FROM %(space)s))
 ), over AS (
-    DELETE FROM recall_fillings WHERE NOT EXISTS (SELECT FROM batch)
+    DELETE FROM heard_fillings WHERE NOT EXISTS (SELECT FROM batch)
 )
-UPDATE recall_fillings SET cursor = (SELECT id FROM batch ORDER BY id LIMIT 1) WHERE EXISTS (SELECT FROM batch);
+UPDATE heard_fillings SET cursor = (SELECT id FROM batch ORDER BY id LIMIT 1) WHERE EXISTS (SELECT FROM batch);
 
 -- name: clear_vectors
 -- Some of the vectors in other spaces go.

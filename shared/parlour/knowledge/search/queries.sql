@@ -291,6 +291,7 @@ WITH told AS MATERIALIZED (
       FROM unnest(%(numbers)s::int[], %(row_ids)s::uuid[], %(titles)s::text[], %(locators)s::text[])
            AS w (number, row_id, title, locator)
       JOIN context_rows r ON r.id = w.row_id
+       FOR KEY SHARE OF r
 ), moved AS (
     UPDATE sessions
        SET next_source = %(next)s

@@ -34,10 +34,12 @@ def number_rows(tx: Transaction, session_id: UUID, rows: Sequence[Found], fence:
 
 
 def take_numbers(tx: Transaction, session_id: UUID, rows: Sequence[Recalled], numbers: Mapping[UUID, int]) -> bool:
-    """Give the rows the numbers that were expected when they were recalled, by row id; False, and none is given, where
-    the session has given out others since, or a row is gone. Whoever holds the session's lease is asked to, and nobody
-    else: it is not looked at."""
-    return not rows or store.take_numbers(tx, session_id, rows, numbers)
+    """Give the rows the numbers that were expected when they were recalled, by row id. False where the session has
+    given out others since, or a row is gone: whoever asked gives up its transaction then. True again when it is
+    repeated. It is for whoever holds the session's lease, which is not looked at."""
+    if any(row.number is None for row in rows) and store.take_numbers(tx, session_id, rows, numbers):
+        return True
+    return number_rows(tx, session_id, rows) == numbers
 
 
 def known(principal: Principal, tx: Transaction, session_id: UUID) -> list[Source]:

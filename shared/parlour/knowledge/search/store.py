@@ -121,8 +121,8 @@ def recalling(
 
 
 def _weighed(query: str, vector: Vector | None) -> dict[str, object]:
-    """The question and its weights, both in bits of the vector's signs: those of unlike texts differ in half, give or
-    take a few."""
+    """The question and its weights, in bits of the vector's signs: those of unlike texts differ in half, give or take a
+    few. Beside a vector the database weighs words by itself, once its rows are filled (migration 0018), and alike."""
     dimensions = len(vector.values) if vector else 0
     return {
         "query": query, "vector": vector and literal(vector.values), "space": vector and vector.space,
@@ -142,7 +142,7 @@ def number_rows(tx: Transaction, session_id: UUID, rows: Sequence[Found]) -> lis
 def take_numbers(tx: Transaction, session_id: UUID, rows: Sequence[Recalled], numbers: Mapping[UUID, int]) -> bool:
     first = rows[0].next_number
     taken: bool | None = tx.value(
-        SQL["take_numbers"], session_id=session_id, first=first, next=max(first - 1, *numbers.values()) + 1,
+        SQL["take_numbers"], session_id=session_id, first=first, next=max(numbers.values()) + 1,
         numbers=[numbers[row.row_id] for row in rows], row_ids=[row.row_id for row in rows],
         titles=[row.title for row in rows], locators=[row.locator for row in rows],
     )  # fmt: skip
