@@ -5,8 +5,10 @@ from contextlib import nullcontext
 from decimal import Decimal
 from uuid import UUID
 
+import psycopg
 import pytest
 
+from parlour.infra.connection import Connection
 from parlour.infra.errors import ProviderUnavailable, RetryError
 from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import JsonObject
@@ -15,6 +17,7 @@ from parlour.knowledge.index import embedder
 from parlour.knowledge.index.embedder import Services
 from parlour.knowledge.index.spaces import Offer, Spaces
 from parlour.knowledge.records import backfill
+from parlour.knowledge.search.sources import take_numbers
 from parlour.principal import Principal
 from parlour.turns import run
 from parlour.turns.answer import Answer
@@ -126,6 +129,32 @@ def test_where_other_numbers_were_given_than_were_expected_the_turn_begins_again
     desk.run()
     told = [int(str(one["document"])) for one in recalled(desk)]
     assert told == list(range(2, 2 + len(told)))
+    assert desk.rows("SELECT attempts, state FROM turns ORDER BY number DESC LIMIT 1") == [(1, "answered")]
+
+
+def test_a_commit_of_a_prompt_whose_answer_is_lost_gives_its_numbers_once(
+    desk: Desk, long_talk: tuple[Principal, UUID], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit, taken = Connection.commit, []
+
+    def taking(*given: object) -> bool:
+        taken.append(take_numbers(*given))  # type: ignore[arg-type]
+        return taken[-1]
+
+    def losing(connection: Connection) -> None:
+        commit(connection)
+        if len(taken) == 1:
+            connection.close()
+            raise psycopg.OperationalError("server closed the connection unexpectedly")
+
+    monkeypatch.setattr("parlour.turns.recalling.take_numbers", taking)
+    monkeypatch.setattr(Connection, "commit", losing)
+    say(desk, *long_talk, ASKED, "KX-4471.")
+    assert taken == [True, True]
+    assert desk.rows("SELECT count(*), max(number) + 1 FROM sources") == desk.rows(
+        f"SELECT next_source - 1, next_source FROM sessions WHERE id = '{long_talk[1]}'"
+    )
+    assert recalled(desk)
     assert desk.rows("SELECT attempts, state FROM turns ORDER BY number DESC LIMIT 1") == [(1, "answered")]
 
 
