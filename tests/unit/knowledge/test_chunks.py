@@ -2,7 +2,7 @@
 
 import re
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from parlour.knowledge.text.chunks import LONGEST, cut
@@ -201,6 +201,7 @@ def is_in_order(needle: str, hay: str) -> bool:
 
 @settings(deadline=None)
 @given(DOCUMENTS)
+@example("## Heading\n---")
 def test_no_text_is_lost_and_its_order_is_kept(content: str) -> None:
     text, headings = read(content)
     pieces = cut(content)

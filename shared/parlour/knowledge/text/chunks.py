@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 
 from parlour.knowledge.text.mail import Mail, day
-from parlour.knowledge.text.reading import FENCE, read
+from parlour.knowledge.text.reading import FENCE, RULE, read
 
 LONGEST = 900
 """Characters in a piece's body: about 210 tokens of English, so that body and lead fit the 256 tokens that small
@@ -20,7 +20,6 @@ embedding models read."""
 _LONGEST_INTRODUCTION = 200
 """A longer line above a list or table is text of its own: it is not repeated."""
 
-_RULE = re.compile(r"^\s*([-*_])(?:\s*\1){2,}\s*$")
 _ITEM = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)]|\([a-z0-9]{1,4}\))\s+")
 _DELIMITER = re.compile(r"^\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?$")
 _SENTENCE_END = re.compile(r"(?<=[.!?।…])[\"')\]*_]*\s+")
@@ -145,7 +144,7 @@ def _groups(lines: Sequence[str]) -> Iterator[list[str]]:
     fenced = False
     for line in lines:
         fence = bool(FENCE.match(line))
-        ends = not fenced and (fence or not line.strip() or bool(_RULE.match(line)))
+        ends = not fenced and (fence or not line.strip() or bool(RULE.match(line)))
         if ends and group:
             yield group
             group = []

@@ -8,6 +8,9 @@ from parlour.knowledge.text.mail import Mail, header_lines, read_header
 FENCE = re.compile(r"^\s*(?:```|~~~)")
 """Opens and closes code in Markdown; nothing inside it is a heading or a mark."""
 
+RULE = re.compile(r"^\s*([-*_])(?:\s*\1){2,}\s*$")
+"""A line across the page, which says nothing itself."""
+
 _PAGE = re.compile(r"^\s*(?:\f|<!--\s*page:?\s*(\d{1,6})\s*-->)\s*$")
 _HEADING = re.compile(r"^(#{1,6})\s+(\S.*)$")
 _LONGEST_HEADER = 8
@@ -25,7 +28,7 @@ class Section:
 
     @property
     def is_blank(self) -> bool:
-        return not any(line.strip() for line in self.lines)
+        return not any(line.strip() and not RULE.match(line) for line in self.lines)
 
 
 def read(content: str, mail: Mail) -> list[Section]:
