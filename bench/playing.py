@@ -20,7 +20,7 @@ from parlour.context.segment import Block, Item, Layer, Lot, Segment, Source
 from parlour.context.standing import Standing
 from parlour.context.tokens import Meter
 from parlour.infra.errors import PromptOverflow
-from parlour.infra.jsonable import JsonObject
+from parlour.infra.jsonable import JsonObject, canonical
 
 type Layout = Literal[
     "engine", "volatile_first", "tail_kept", "everything_marked", "nothing_marked", "briefing_anew", "sliding_window"
@@ -107,7 +107,8 @@ class _Player:
             *_items(Lot.DELTAS, [edit.text for edit in changed], f"{len(self.edits) - len(changed)}"),
         ]
         return Materials(
-            number, self.script.tools, [Item(Lot.HUMAN, self.script.tiers, Source("humans", "tiers", 1))],
+            number, tuple(map(canonical, self.script.tools)),
+            [Item(Lot.HUMAN, self.script.tiers, Source("humans", "tiers", 1))],
             heartbeat.text(Meter(), self.at, "web", "en-IN", "Priya", number),
             [Message(turn.user, Source("messages", f"u{number}"))],
             about=self.script.about, briefing=self._briefing(),

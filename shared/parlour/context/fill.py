@@ -118,7 +118,7 @@ def fill(
     filling = _Filling(
         meter, profile, purse, [_clean(one) for one in shown if not causes or one.lot is not Lot.DELTAS],
         "\n".join(one.text for one in about if one.lot is Lot.PULSE), _verbatim(materials, plan),
-        [*(hidden if causes else ()), *unseen, *anew, *opening.entries(meter, materials, fixed[0])],
+        [*(hidden if causes else ()), *unseen, *anew, *opening.entries(meter, materials)],
     )  # fmt: skip
     pinned = _pinned(filling, materials, standing, moment, plan, causes, about)
     message = _message(filling, materials)

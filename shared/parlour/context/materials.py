@@ -15,7 +15,7 @@ class Materials:
     """Everything that might go into the prompts of one turn.
 
     turn         its number in the session.
-    tools        tool definitions as the model sees them; the same every turn of a binding.
+    tools        tool definitions as the model sees them, each as JSON; the same every turn of a binding.
     tiers        layer 1: who speaks, the job, the machinery.
     floating     the machinery's instructions where the agent wants them before the user's words, else "".
     about        how the record is called that the conversation is about, "" for none.
@@ -32,7 +32,7 @@ class Materials:
     """
 
     turn: int
-    tools: tuple[JsonObject, ...]
+    tools: tuple[str, ...]
     tiers: Sequence[Item]
     heartbeat: str
     words: Sequence[Message]

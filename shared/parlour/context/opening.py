@@ -1,18 +1,20 @@
 """What every prompt of a turn holds in any case: tools, tiers, the moment, the reminder, and the user's words. Pure."""
 
+import json
 from collections.abc import Sequence
+from functools import lru_cache
 
 from parlour.context import history, reminder, tail
 from parlour.context.ledger import Entry
 from parlour.context.materials import Materials
-from parlour.context.segment import Block, Item, Layer, Lot, Segment, Source, foreign, joined, tagged, whole, words
+from parlour.context.segment import Block, Item, Layer, Lot, Segment, Source, foreign, joined, tagged, words, written
 from parlour.context.tokens import Meter
-from parlour.infra.jsonable import JsonObject
+from parlour.infra.jsonable import canonical
 
 
 def config(meter: Meter, materials: Materials) -> tuple[Segment, Segment]:
     """Layers 0 and 1."""
-    tools = tuple(whole(meter, tool) for tool in _by_name(materials))
+    tools = tuple(written(meter, text) for _, text in _offered(materials))
     texts = [item.text for item in materials.tiers if item.text.strip()]
     tiers = (words(meter, *joined(texts)),) if texts else ()
     return Segment(Layer.TOOLS, "config", "tools", tools), Segment(Layer.TIERS, "config", "system", tiers)
@@ -44,10 +46,9 @@ def spoken(meter: Meter, materials: Materials) -> tuple[Block, ...]:
     return history.said(meter, materials.words, materials.attachments)
 
 
-def entries(meter: Meter, materials: Materials, tools: Segment) -> list[Entry]:
+def entries(meter: Meter, materials: Materials) -> list[Entry]:
     """Entries for all of it; what is required is always in."""
-    told = zip(_by_name(materials), tools.blocks, strict=True)
-    offered = [Item(Lot.TOOLS, block.pieces[0], Source("tools", str(tool.get("name")))) for tool, block in told]
+    offered = [Item(Lot.TOOLS, text, Source("tools", name)) for name, text in _offered(materials)]
     said = [Item(Lot.WORDS, foreign(one.text), one.source) for one in materials.words]
     rest = [
         Item(Lot.FLOATING, materials.floating, Source("agents", "")),
@@ -58,8 +59,15 @@ def entries(meter: Meter, materials: Materials, tools: Segment) -> list[Entry]:
     return [Entry(item, meter.count(item.text)) for item in required if item.text.strip()]
 
 
-def _by_name(materials: Materials) -> list[JsonObject]:
-    return sorted(materials.tools, key=lambda tool: str(tool.get("name")))
+def _offered(materials: Materials) -> list[tuple[str, str]]:
+    """The tools by name, each with its definition as canonical JSON."""
+    return sorted(map(_defined, materials.tools))
+
+
+@lru_cache(maxsize=1_024)
+def _defined(text: str) -> tuple[str, str]:
+    tool = json.loads(text)
+    return str(tool.get("name")), canonical(tool)
 
 
 def _reminders(materials: Materials) -> Sequence[Item]:

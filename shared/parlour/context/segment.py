@@ -201,9 +201,14 @@ def words(meter: Meter, *pieces: str, role: Role | None = None) -> Block:
 
 def whole(meter: Meter, block: JsonObject, role: Role | None = None) -> Block:
     """A block that is anything but text; an image counts for what images are taken to cost."""
-    text = canonical(block)
-    tokens = IMAGE_TOKENS if block.get("type") == "image" else meter.count(text)
-    return Block((text,), tokens + _overhead(role), role, is_json=True)
+    if block.get("type") == "image":
+        return Block((canonical(block),), IMAGE_TOKENS + _overhead(role), role, is_json=True)
+    return written(meter, canonical(block), role)
+
+
+def written(meter: Meter, text: str, role: Role | None = None) -> Block:
+    """A block that is canonical JSON already."""
+    return Block((text,), meter.count(text) + _overhead(role), role, is_json=True)
 
 
 def _overhead(role: Role | None) -> int:

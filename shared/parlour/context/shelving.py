@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
     from pydantic_core import SchemaSerializer
 
-WORDS = frozenset({"text", "title", "floating", "heartbeat", "about", "shorter", "pieces", "recap", "reminders"})
-OBJECTS = frozenset({"tools", "called", "rounds"})
+WORDS = frozenset(
+    {"text", "title", "floating", "heartbeat", "about", "shorter", "pieces", "recap", "reminders", "tools"}
+)
+OBJECTS = frozenset({"called", "rounds"})
 """Fields whose values, or whose lists' members, are texts; and those whose members are JSON objects."""
 
 _in_order = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode

@@ -9,9 +9,7 @@ import psycopg
 from psycopg import generators, pq
 from psycopg.abc import PQGen
 from psycopg.errors import error_from_result
-from psycopg.types.json import set_json_dumps
-
-from parlour.infra.jsonable import canonical
+from psycopg.types.json import set_json_dumps, set_json_loads
 
 _CONNECT_SECONDS = 10
 _LEAST_CONNECT_SECONDS = 2
@@ -96,10 +94,18 @@ def connector(parameters: Mapping[str, str | int]) -> Connect:
             prepare_threshold=_PREPARED_AFTER,
         )
         connection.prepared_max = None  # the statements of a function are few, and giving one up may pin as well
-        set_json_dumps(canonical, connection)
+        _speak_json(connection)
         return connection
 
     return connect
+
+
+def _speak_json(connection: Connection) -> None:
+    """JSON as pydantic reads and writes it: twice as fast, three times for long texts, as the standard library's."""
+    from pydantic_core import from_json, to_json  # noqa: PLC0415 - heavy; the settings have it loaded by then
+
+    set_json_dumps(to_json, connection)
+    set_json_loads(from_json, connection)
 
 
 def _until[R](gen: PQGen[R], deadline: float) -> PQGen[R]:

@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError
 
-from parlour.infra.jsonable import Json, JsonObject
+from parlour.infra.jsonable import Json, JsonObject, canonical
 
 BUILT_IN = "python:"
 """The scheme of endpoints that are functions of Parlour's own: `python:search_knowledge`."""
@@ -42,6 +42,7 @@ class Tool:
     timeout_seconds  how long the result is awaited in all; None is `patience`'s default.
     hosts            the hosts that the tenant lets its tools reach.
     tenant           whose it is, by the slug that the deployment knows tenants by.
+    told             how models are told of it, as canonical JSON: every turn of an agent asks.
     """
 
     name: str
@@ -58,6 +59,10 @@ class Tool:
     secret: str | None = None
     hosts: Sequence[str] = ()
     tenant: str = ""
+    told: str = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "told", canonical(self.to_model()))
 
     @property
     def is_read(self) -> bool:

@@ -174,7 +174,7 @@ class _Reading:
         persona, user = self.persona, self.persona.user
         return Materials(
             turn=self.turn.number,
-            tools=tuple(tool.to_model() for tool in self.tools),
+            tools=tuple(tool.told for tool in self.tools),
             tiers=_tiers(persona, self.tools),
             floating=tiers.floating(persona.agent),
             reminders=persona.agent.reminders,

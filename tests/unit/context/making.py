@@ -9,7 +9,7 @@ from parlour.context.segment import Item, Lot, Source
 from parlour.infra.jsonable import Json, JsonObject
 from tests.conftest import NOW
 
-TOOL: JsonObject = {"name": "search_knowledge", "description": "Search.", "input_schema": {"type": "object"}}
+TOOL = '{"name": "search_knowledge", "description": "Search.", "input_schema": {"type": "object"}}'
 MOMENT = Moment(NOW, 1, "anthropic/claude-sonnet-4-5", {"agent": 1})
 SENTENCE = "The slab was poured on Monday and inspected on Tuesday. "
 

@@ -49,7 +49,7 @@ def never_over_budget(played: Played, assembled: Assembled) -> None:
 def required_is_whole(played: Played, assembled: Assembled) -> None:
     """What may not be dropped stands in the prompt, every word of it."""
     prompt, materials = assembled.prompt, played.materials
-    assert {str(one["name"]) for one in prompt.tools} == {str(one["name"]) for one in materials.tools}, "layer tools"
+    assert {str(one["name"]) for one in prompt.tools} == {_name(one) for one in materials.tools}, "layer tools"
     opening = texts(prompt.messages)
     for item in materials.tiers:
         assert item.text in texts(prompt.system), "layer tiers"
@@ -288,6 +288,10 @@ def _key(entry: Entry) -> tuple[str, str, str, int]:
     return _item_key(entry.item)
 
 
+def _name(tool: str) -> str:
+    return str(json.loads(tool)["name"])
+
+
 def _item_key(item: Item) -> tuple[str, str, str, int]:
     return str(item.lot), item.source.table, item.source.id, item.source.version
 
@@ -308,7 +312,7 @@ def _given(played: Played, begun: Begun, assembled: Assembled) -> list[tuple[str
         *(("history", one.source.table, one.source.id, one.source.version) for turn in past for one in turn.attached),
         *(("history", "turns", turn.id, place) for turn in past for place in range(len(turn.called))),
         *(("words", one.source.table, one.source.id, 0) for one in materials.words if one.text.strip()),
-        *(("tools", "tools", str(one["name"]), 0) for one in materials.tools),
+        *(("tools", "tools", _name(one), 0) for one in materials.tools),
         *([("floating", "agents", "", 0)] if materials.floating else []),
         ("heartbeat", "turns", str(materials.turn), 0),
         *(("reminder", "agents", "", 0) for _ in reminder.opening(materials.turn, materials.reminders)),

@@ -1,5 +1,6 @@
 """One turn: what all its prompts share, what each adds, and what is refused by name."""
 
+import json
 from dataclasses import replace
 from itertools import pairwise
 
@@ -110,9 +111,9 @@ def test_a_user_who_sent_nothing_that_can_be_read_still_opens_the_turn() -> None
 def test_tools_are_sorted_and_their_bytes_do_not_depend_on_the_order_of_keys() -> None:
     b: JsonObject = {"name": "b", "description": "B", "input_schema": {}}
     a: JsonObject = {"input_schema": {}, "description": "A", "name": "a"}
-    told = first(materials(tools=(b, a)))
+    told = first(materials(tools=(json.dumps(b), json.dumps(a))))
     assert [one["name"] for one in told.prompt.tools] == ["a", "b"]
-    turned = first(materials(tools=(dict(reversed(a.items())), b)))
+    turned = first(materials(tools=(json.dumps(dict(reversed(a.items()))), json.dumps(b))))
     assert canonical(list(told.prompt.tools)) == canonical(list(turned.prompt.tools))
 
 
@@ -141,7 +142,7 @@ BIG = "word " * 12_000
 @pytest.mark.parametrize(
     ("layer", "more"),
     [
-        ("tools", {"tools": ({"name": "t", "description": BIG, "input_schema": {}},)}),
+        ("tools", {"tools": (json.dumps({"name": "t", "description": BIG}),)}),
         ("tiers", {"tiers": [item(Lot.HUMAN, BIG)]}),
         ("briefing", {"briefing": [replace(RECORD, text=f"{n} {SENTENCE * 60}") for n in range(40)]}),
         ("heartbeat", {"heartbeat": BIG}),

@@ -16,7 +16,7 @@ from parlour.context.materials import Materials, Moment
 from parlour.context.past import Message, PastTurn
 from parlour.context.segment import Item, Lot, Source
 from parlour.context.standing import Standing
-from parlour.infra.jsonable import JsonObject
+from parlour.infra.jsonable import JsonObject, canonical
 from tests.conftest import NOW
 
 SEARCH: JsonObject = {"name": "search_knowledge", "description": "Search.", "input_schema": {"type": "object"}}
@@ -121,7 +121,7 @@ def materials(
 ) -> Materials:
     persona = tiers or (PERSONA[:2] if floating else PERSONA)
     said = [Message(words or f"words of turn {number}", Source("messages", f"u{number}"))]
-    made = Materials(number, (SEARCH,), persona, f"Time: turn {number}", said, floating=floating)
+    made = Materials(number, (canonical(SEARCH),), persona, f"Time: turn {number}", said, floating=floating)
     return replace(made, **given)  # type: ignore[arg-type]
 
 

@@ -36,11 +36,12 @@ MUTATIONS = {
         'tail.segment(meter, Layer.HEARTBEAT, [materials.heartbeat], "system")', "layer heartbeat",
     ),
     "tools in another order every other turn": Mutation(
-        "opening.py", 'key=lambda tool: str(tool.get("name")))',
-        'key=lambda tool: str(tool.get("name")), reverse=materials.turn % 2 == 0)', "layer tools changed",
+        "opening.py", "sorted(map(_defined, materials.tools))",
+        "sorted(map(_defined, materials.tools), reverse=materials.turn % 2 == 0)", "layer tools changed",
     ),
     "JSON in the order of its keys": Mutation(
-        "segment.py", "text = canonical(block)", "text = json.dumps(block)", "layer tools changed",
+        "opening.py", 'str(tool.get("name")), canonical(tool)', 'str(tool.get("name")), json.dumps(tool)',
+        "layer tools changed",
     ),
     "the tail kept in history": Mutation(
         "history.py", "return (*attached, *said(meter, turn.asked, turn.attached), *called, *replied)",

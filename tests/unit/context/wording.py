@@ -68,13 +68,14 @@ def asked(draw: random.Random, move: str) -> list[str]:
     return [""] if move == "silent" else [prose(draw, draw.choice((2, 12, 12, 60)))]
 
 
-def tools(count: int, version: int, words: int, *, turned: bool = False) -> tuple[JsonObject, ...]:
-    """Tool definitions; not in the order of their names, and their keys in any order."""
+def tools(count: int, version: int, words: int, *, turned: bool = False) -> tuple[str, ...]:
+    """Tool definitions as JSON; not in the order of their names, and their keys in any order."""
     described = f"Version {version}. " + "Search. " * words
     defined: list[JsonObject] = [
         {"name": f"tool_{9 - n}", "description": described, "input_schema": {"type": "object"}} for n in range(count)
     ]
-    return tuple(dict(reversed(one.items())) for one in reversed(defined)) if turned else tuple(defined)
+    ordered = [dict(reversed(one.items())) for one in reversed(defined)] if turned else defined
+    return tuple(map(json.dumps, ordered))
 
 
 def round_of(draw: random.Random, move: str, call: str) -> Round:
