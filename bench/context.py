@@ -12,8 +12,9 @@ medians of 10,000 messages and of 10, with recall and without. The rounds of all
 has the machine's good minutes for itself.
 
 Database and worker share the machine, which on AWS they do not. So that they stand less in each other's way, the
-worker and its first connection are held to one core and the second connection to another (bench/cores.py); with
-`--unheld` the machine's scheduler places them, which takes 10 to 20 percent more on two cores.
+worker and its first connection are held to one core and the second connection to another, which is kept from falling
+asleep (bench/cores.py); with `--unheld` the machine's scheduler places them, which takes 20 to 40 percent more on two
+cores of a virtual machine.
 
 A turn that was measured is taken back, so that every round finds the same conversation. The bytes of a turn's record
 are those of its row and of the texts that no earlier prompt of the month had, as the database keeps them.

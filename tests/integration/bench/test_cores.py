@@ -1,7 +1,9 @@
 """A benchmark's worker and backends are held to their cores, and let go."""
 
 import os
+import time
 
+import psutil
 import pytest
 
 from bench import cores
@@ -19,6 +21,19 @@ def test_the_worker_is_on_its_connections_core_and_the_other_connection_apart(da
         assert os.sched_getaffinity(first) == {core}
         assert len(os.sched_getaffinity(second) - {core}) == 1
     assert [os.sched_getaffinity(one) for one in (0, first, second)] == [before] * 3
+
+
+@pytest.mark.skipif(_CORES < 2, reason="one core, or a machine that cannot be told")
+def test_the_other_connections_core_is_kept_awake_by_what_is_in_nobodys_way(database: Database) -> None:
+    known = set(psutil.Process().children())
+    with cores.held(database):
+        (core,) = os.sched_getaffinity(cores._backend(database.beside))
+        (awake,) = set(psutil.Process().children()) - known
+        until = time.monotonic() + 10
+        while os.sched_getscheduler(awake.pid) != os.SCHED_IDLE and time.monotonic() < until:
+            time.sleep(0.01)
+        assert (os.sched_getscheduler(awake.pid), os.sched_getaffinity(awake.pid)) == (os.SCHED_IDLE, {core})
+    assert not awake.is_running()
 
 
 def test_on_one_core_everything_is_left_where_it_is(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
