@@ -1,5 +1,6 @@
 """A connection to PostgreSQL that waits for no answer longer than it can take, and how one is opened."""
 
+import json
 import math
 import time
 from collections.abc import Callable, Mapping
@@ -10,6 +11,9 @@ from psycopg import generators, pq
 from psycopg.abc import PQGen
 from psycopg.errors import error_from_result
 from psycopg.types.json import set_json_dumps, set_json_loads
+from pydantic_core import from_json, to_json
+
+from parlour.infra.jsonable import canonical
 
 _CONNECT_SECONDS = 10
 _LEAST_CONNECT_SECONDS = 2
@@ -94,18 +98,27 @@ def connector(parameters: Mapping[str, str | int]) -> Connect:
             prepare_threshold=_PREPARED_AFTER,
         )
         connection.prepared_max = None  # the statements of a function are few, and giving one up may pin as well
-        _speak_json(connection)
+        set_json_dumps(_dumps, connection)
+        set_json_loads(_loads, connection)
         return connection
 
     return connect
 
 
-def _speak_json(connection: Connection) -> None:
-    """JSON as pydantic reads and writes it: twice as fast, three times for long texts, as the standard library's."""
-    from pydantic_core import from_json, to_json  # noqa: PLC0415 - heavy; the settings have it loaded by then
+def _dumps(value: object) -> str | bytes:
+    """JSON as pydantic writes it, in half the time of the standard library; that one writes what pydantic will not,
+    such as what is nested three hundred levels deep."""
+    try:
+        return to_json(value)
+    except ValueError:
+        return canonical(value)
 
-    set_json_dumps(to_json, connection)
-    set_json_loads(from_json, connection)
+
+def _loads(text: str | bytes) -> object:
+    try:
+        return from_json(text)
+    except ValueError:
+        return json.loads(text)
 
 
 def _until[R](gen: PQGen[R], deadline: float) -> PQGen[R]:

@@ -105,6 +105,22 @@ def test_rows_come_back_as_records_and_json_as_values(database: Database, now: d
             tx.one(Query("test.none", "Nothing.", "SELECT slug, settings FROM tenants WHERE false"), Slug)
 
 
+@pytest.mark.parametrize("levels", [1, 100, 230, 400])
+def test_json_comes_back_as_it_was_however_deeply_it_is_nested(database: Database, levels: int) -> None:
+    value: object = {"\u00e9 \U0001f600": [1.5, -0.0, 10**30, None, True, '\t"\\']}
+    for _ in range(levels):
+        value = [value]
+    echo = Query("test.echo", "The same.", "SELECT %(value)s AS value")
+    with database.transaction(None) as tx:
+        assert tx.value(echo, value=jsonb(value)) == value
+
+
+def test_text_that_is_none_is_an_error_of_the_text(database: Database) -> None:
+    echo = Query("test.echo", "The same.", "SELECT %(value)s AS value")
+    with pytest.raises(UnicodeEncodeError), database.transaction(None) as tx:
+        tx.value(echo, value=jsonb("\ud800"))
+
+
 def test_a_transaction_inside_another_is_refused_and_nothing_of_it_is_committed(
     database: Database, now: datetime
 ) -> None:
