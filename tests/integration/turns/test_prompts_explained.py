@@ -188,6 +188,8 @@ def test_what_a_smaller_budget_cuts_is_named_with_its_reason(desk: Desk, talk: l
     assert small["tokens"] <= sent["tokens"] - history + 300
     dropped = {(one["lot"], one["reason"], one["title"]) for one in small["dropped"]}
     assert ("history", "cut", "And what of axis 3?") in dropped
+    calls = [one["title"] for one in small["dropped"] if one["source"]["table"] == "turns"]
+    assert len(calls) == len(set(calls)) == 4
     assert {one["lot"] for one in small["added"]} == {"summary"}
     assert small["causes"] == ["cut"]
 

@@ -110,8 +110,10 @@ def _against(entries: tuple[Entry, ...] | list[Entry], others: tuple[Entry, ...]
     return gone
 
 
-def _key(entry: Entry) -> tuple[str, str, str]:
-    return str(entry.item.lot), entry.item.source.table, entry.item.source.id
+def _key(entry: Entry) -> tuple[str, str, str, int]:
+    """What an entry tells of: a row, at whatever version; of what a turn called, which part."""
+    source = entry.item.source
+    return str(entry.item.lot), source.table, source.id, source.version if source.table == "turns" else 0
 
 
 def _hashed(entry: Entry) -> Entry:
