@@ -13,6 +13,7 @@ _IDLING = """
 import os
 os.sched_setaffinity(0, {{{core}}})
 os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+print("awake", flush=True)
 while os.getppid() == {parent}:
     for _ in range(100_000):
         pass
@@ -25,7 +26,7 @@ _BACKEND = Query("bench.backend", "The process that serves this connection.", "S
 @contextmanager
 def held(database: Database) -> Iterator[None]:
     """Hold this thread and its first connection's backend to one core, and the second connection's to another that is
-    kept awake, where the machine has two and can be told.
+    kept awake, where the machine has two and can be told. OSError where it may not be told.
 
     Worker and first connection wait for each other in turn, so they lose nothing by it. Left to Linux, the first
     connection's backend is often put behind the second's, with the worker's core idle: one to two milliseconds of a
@@ -51,13 +52,15 @@ def held(database: Database) -> Iterator[None]:
 
 @contextmanager
 def _awake(core: int) -> Iterator[None]:
-    """Keep a core from sleeping, and out of nobody's way: by what runs only when nothing else does."""
+    """Keep a core from sleeping by what runs there when nothing else does."""
     if not hasattr(os, "SCHED_IDLE"):
         yield
         return
     code = _IDLING.format(core=core, parent=os.getpid())
-    with subprocess.Popen([sys.executable, "-c", code]) as running:
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as running:
         try:
+            if running.stdout is None or running.stdout.readline() != "awake\n":
+                raise OSError("a core cannot be kept awake here; measure with the processes unheld")
             yield
         finally:
             running.terminate()

@@ -66,6 +66,7 @@ def _offered(materials: Materials) -> list[tuple[str, str]]:
 
 @lru_cache(maxsize=1_024)
 def _defined(text: str) -> tuple[str, str]:
+    """A tool's name and its definition, whose keys come in another order from a record of an earlier release."""
     tool = json.loads(text)
     return str(tool.get("name")), canonical(tool)
 

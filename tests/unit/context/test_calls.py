@@ -33,6 +33,13 @@ def test_what_fits_is_sent_as_it_came() -> None:
     assert [one.role for one in fitted.segment.blocks] == ["assistant", "user"] * 2
 
 
+def test_what_was_asked_has_the_same_bytes_when_it_is_read_back_with_its_keys_in_another_order() -> None:
+    asked: JsonObject = {"type": "tool_use", "id": "call_1", "name": "read", "input": {"query": "C4", "day": 3}}
+    back: JsonObject = {"id": "call_1", "name": "read", "type": "tool_use", "input": {"day": 3, "query": "C4"}}
+    fresh, again = (calls.fit(METER, [Round((one,), (("call_1", {"text": "x"}),))], 900) for one in (asked, back))
+    assert fresh == again
+
+
 def test_whole_documents_go_before_any_text_is_cut() -> None:
     fitted = calls.fit(METER, [searched(SENTENCE * 12, documents=9)], 900)
     found = json.loads(results(fitted)[0])

@@ -5,10 +5,14 @@ from typing import Any
 
 import pytest
 
+from parlour.context.assemble import begin
+from parlour.context.budget import ENTITY
 from parlour.context.forms import Basis, Made, hashes, shelved, unshelved
 from parlour.context.ledger import text_hash
 from parlour.context.packing import unpacked
 from parlour.context.shelving import OBJECTS, WORDS, to_json, written
+from parlour.context.standing import Standing
+from tests.unit.context.making import MOMENT, materials
 from tests.unit.context.talk import Talk, Turn, play
 
 _MOVES = ("say", "paste", "search", "rounds", "write", "edits", "text_file", "image", "large_file", "hindi", "huge")
@@ -60,6 +64,21 @@ def test_it_comes_back_as_it_was(parts: list[Basis | Made]) -> None:
         assert hashes(packed) == set(words)
         assert all(text_hash(text) == key for key, text in words.items())
         assert to_json(unshelved(type(part), packed, words)) == to_json(part)
+
+
+def test_tools_that_were_kept_with_their_keys_in_another_order_are_told_in_the_same_bytes() -> None:
+    """Records were kept with them as they came, before they were made canonical."""
+    canonical_text = '{"description":"Look.","input_schema":{"type":"object"},"name":"look"}'
+    kept = '{"name":"look","description":"Look.","input_schema":{"type":"object"}}'
+    made = []
+    for text in (canonical_text, kept):
+        given = materials(tools=(text,))
+        basis = Basis(given, Standing(), ENTITY, begin(given, Standing(), ENTITY, MOMENT))
+        packed, words = shelved(basis)
+        assert text in words.values()
+        read = unshelved(Basis, packed, words).materials
+        made.append(begin(read, Standing(), ENTITY, MOMENT).segments)
+    assert made[0] == made[1]
 
 
 def test_no_words_are_in_it(parts: list[Basis | Made]) -> None:
