@@ -13,8 +13,8 @@ has the machine's good minutes for itself.
 
 Database and worker share the machine, which on AWS they do not. So that they stand less in each other's way, the
 worker and its first connection are held to one core and the second connection to another, which is kept from falling
-asleep (bench/cores.py); with `--unheld` the machine's scheduler places them, which takes 20 to 40 percent more on two
-cores of a virtual machine.
+asleep (bench/cores.py); with `--unheld` the machine's scheduler places them, which takes a third more on two cores of a
+virtual machine, and half more at the 95th percentile.
 
 A turn that was measured is taken back, so that every round finds the same conversation. The bytes of a turn's record
 are those of its row and of the texts that no earlier prompt of the month had, as the database keeps them.
