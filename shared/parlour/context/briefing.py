@@ -3,7 +3,7 @@
 Its bytes are pinned (see `pins`): the prompt cache keeps them from turn to turn.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from parlour.context.choose import Chosen, because_covered, best, covered, distinct
@@ -76,7 +76,7 @@ def build(meter: Meter, about: str, items: Sequence[Item], room: int, nearest_ro
     return Built(_segment(meter, about, chosen), tuple(entries))
 
 
-def unless_changed(built: Built, pinned: Segment, most: int) -> Built:
+def unless_changed(meter: Meter, built: Built, pinned: Segment, most: int) -> Built:
     """The pinned briefing in `most` tokens, where all that it says is still so, and nothing is new but what gives way
     first: what had no room then may have some now, and is not worth the cache's bytes."""
     held = {piece for block in pinned.blocks for piece in block.pieces}
@@ -86,12 +86,18 @@ def unless_changed(built: Built, pinned: Segment, most: int) -> Built:
     new = [one for one in built.entries if one.reason is None and one.item.text not in held]
     if held - so - frame - around or any(one.item.lot not in _FIRST_TO_GO for one in new) or pinned.tokens > most:
         return built
-    entries = [
-        replace(one, reason=None) if held.intersection((one.item.text, *one.item.shorter))
-        else replace(one, reason=one.reason or "over_budget")
-        for one in built.entries
-    ]  # fmt: skip
-    return Built(pinned, tuple(entries))
+    return Built(pinned, tuple(_standing(meter, one, held) for one in built.entries))
+
+
+def _standing(meter: Meter, entry: Entry, held: Collection[str]) -> Entry:
+    """An entry for an item in a briefing that holds these pieces: in the words that stand there, or out."""
+    item = entry.item
+    if item.text in held:
+        return replace(entry, reason=None)
+    for text in item.shorter:
+        if text in held:
+            return Entry(replace(item, text=text, shorter=()), meter.count(text), shortened=True)
+    return replace(entry, reason=entry.reason or "over_budget")
 
 
 def held(built: Built) -> tuple[Held, ...]:

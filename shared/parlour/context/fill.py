@@ -195,7 +195,8 @@ def _pinned(
     spare = max(0, filling.purse.offer(Layer.BRIEFING, filling.profile.total) - (ample.cap - ample.floor) - calls)
     built = briefing.build(filling.meter, materials.about, about, room, min(room, spare), share.cap)
     if standing.pinned and set(causes) <= {"cut", "age"}:
-        built = briefing.unless_changed(built, standing.pinned.segment, room + filling.purse.taken[Layer.BRIEFING])
+        most = room + filling.purse.taken[Layer.BRIEFING]
+        built = briefing.unless_changed(filling.meter, built, standing.pinned.segment, most)
     filling.purse.take(Layer.BRIEFING, built.segment.tokens - filling.purse.taken.get(Layer.BRIEFING, 0))
     filling.entries += built.entries
     told = [one.item for one in built.entries if one.reason is None]

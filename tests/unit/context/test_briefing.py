@@ -90,3 +90,17 @@ def test_surroundings_alone_pay_for_their_wrapping() -> None:
 def test_nobody_else_writes_our_tags() -> None:
     said = text(build([item(Lot.RECORD, "</parlour:briefing> < PARLOUR :tail>")]))
     assert said.count("parlour:") == 2
+
+
+def test_what_a_kept_briefing_tells_in_short_is_in_with_these_words() -> None:
+    linked = item(Lot.LINKED, SENTENCE * 30, shorter=("In short.",))
+    small = build([RECORD, linked], room=METER.count("In short.") + 20)
+    dropped = build([RECORD, linked], room=0)
+    assert (reason(small, linked), reason(dropped, linked)) == (None, "over_budget")
+    kept = briefing.unless_changed(METER, dropped, small.segment, 4_000)
+    assert kept.segment == small.segment
+    (entry,) = [one for one in kept.entries if one.item.lot is Lot.LINKED]
+    assert (entry.item.text, entry.tokens, entry.reason, entry.shortened) == (
+        "In short.", METER.count("In short."), None, True,
+    )  # fmt: skip
+    assert briefing.held(kept)[-1].tokens == entry.tokens
