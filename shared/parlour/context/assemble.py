@@ -5,11 +5,13 @@ tool calls so far, fitted anew (`Begun.step`). Pure: the same arguments give the
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from parlour.context import cache, calls, choose, fill, history, marks, reminder, stubs, tail
 from parlour.context.budget import Profile
 from parlour.context.calls import Fitted, Round
+from parlour.context.fill import Laid
 from parlour.context.ledger import Entry, Ledger
 from parlour.context.materials import Materials, Moment
 from parlour.context.pins import Cause
@@ -109,26 +111,40 @@ class Begun:
         return reminder.repeated(self.turn, self.reminders, searched=searched)
 
 
-def begin(materials: Materials, standing: Standing, profile: Profile, moment: Moment) -> Begun:
+def lay(materials: Materials, standing: Standing, profile: Profile, moment: Moment) -> Laid | None:
+    """What `begin` decides before anything that is recalled has a say: for whoever waits for that. None where what is
+    required exceeds the budget, which `begin` sees to."""
+    standing = standing.beginning(moment.at)
+    with suppress(PromptOverflow):
+        return fill.lay(materials, standing, profile, moment, Plan(lead=standing.lead))
+    return None
+
+
+def begin(
+    materials: Materials, standing: Standing, profile: Profile, moment: Moment, laid: Laid | None = None
+) -> Begun:  # fmt: skip
     """Decide what the turn's prompts have in common.
 
     Tools, tiers, Pulse and record, the recap, heartbeat, reminder and the user's words are required: PromptOverflow
     names the layer when they alone exceed the budget. Everything else gets its floor, then its cap, in the profile's
     order; the history is cut where the rules say so, and the briefing is rendered anew where it is due.
+
+    `laid` comes of these arguments but for what of the tail is recalled. It is used up.
     """
     standing = standing.beginning(moment.at)
     plan = Plan(lead=standing.lead)
     while True:
         try:
-            filled = fill.fill(materials, standing, profile, moment, plan)
+            laid = laid or fill.lay(materials, standing, profile, moment, plan)
+            filled = fill.finish(laid, materials, standing, moment)
         except PromptOverflow:
             if not plan.gives_way:
                 raise
-            plan = plan.shorter()
+            plan, laid = plan.shorter(), None
             continue
         if filled.next_plan is None:
             return _begun(materials, standing, moment, filled)
-        plan = filled.next_plan
+        plan, laid = filled.next_plan, None
 
 
 def is_due(materials: Materials, standing: Standing, moment: Moment) -> bool:

@@ -1,5 +1,6 @@
 """Who gets how much of one turn's budget: what is required, then floors, then caps, in the profile's order. Pure."""
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -42,12 +43,13 @@ class Filled:
 
 
 @dataclass(slots=True)
-class _Filling:
+class Filling:
     """A budget being spent: the purse, and what was put in or left out so far.
 
     told    messages that stand in the prompt word for word.
     counts  there is room for a line that counts the changes that are left out.
     shown   what was sent with this turn's words and is in the prompt.
+    calls   what was set aside for the turn's calls; history: what is told of it, None until it had its turn.
     """
 
     meter: Meter
@@ -60,6 +62,8 @@ class _Filling:
     chosen: list[Item] = field(default_factory=list)
     counts: bool = False
     shown: list[Item] = field(default_factory=list)
+    calls: int = 0
+    history: Told | None = None
 
     def pick(self, lot: Lot, cap: int) -> None:
         """The best items of a lot, in what its layer may still take of `cap`."""
@@ -102,31 +106,66 @@ class _Filling:
         return replace(picked, entries=(*because_covered(picked.entries, last), *twice, *weak))
 
 
-def fill(
+@dataclass(frozen=True, slots=True)
+class Laid:
+    """A budget spent as far as it does not matter what is recalled: with that `finish` goes on, once.
+
+    lots    that have not had their turn.
+    hidden  candidates for the briefing that the reader may not see.
+    """
+
+    filling: Filling
+    plan: Plan
+    lots: tuple[Lot, ...]
+    fixed: tuple[Segment, ...]
+    pinned: Pinned
+    message: Segment
+    causes: tuple[Cause, ...]
+    hidden: tuple[Entry, ...]
+
+
+def lay(
     materials: Materials, standing: Standing, profile: Profile, moment: Moment, plan: Plan
-) -> Filled:  # fmt: skip
-    """Spend the budget once. PromptOverflow when what is required exceeds it."""
+) -> Laid:  # fmt: skip
+    """Spend the budget up to the first lot that is recalled; the tail may lack what is. PromptOverflow when what is
+    required exceeds the budget."""
     meter = Meter(standing.factors)
     about, hidden = seen(materials.briefing, moment.clearance)
-    shown, unseen = seen(materials.tail, moment.clearance)
+    shown, _ = seen(materials.tail, moment.clearance)
     fixed = (*opening.config(meter, materials), *opening.moment(meter, materials))
     said = (*opening.floating(meter, materials), *opening.spoken(meter, materials))
     required = _required(meter, materials, plan, fixed, said)
     changes = [one for one in shown if one.lot is Lot.DELTAS]
     causes, purse = _briefing_due(meter, materials, standing, profile, moment, plan, required, about, changes)
     anew = [Entry(one, meter.count(one.text), "duplicate") for one in changes] if causes else []
-    filling = _Filling(
-        meter, profile, purse, [_clean(one) for one in shown if not causes or one.lot is not Lot.DELTAS],
-        "\n".join(one.text for one in about if one.lot is Lot.PULSE), _verbatim(materials, plan),
-        [*(hidden if causes else ()), *unseen, *anew, *opening.entries(meter, materials)],
+    filling = Filling(
+        meter, profile, purse, _items(shown, causes), "\n".join(one.text for one in about if one.lot is Lot.PULSE),
+        _verbatim(materials, plan), [*anew, *opening.entries(meter, materials)],
     )  # fmt: skip
     pinned = _pinned(filling, materials, standing, moment, plan, causes, about)
     message = _message(filling, materials)
-    told, calls = _spend(filling, materials, plan)
-    segments = (*fixed, pinned.segment, *history.segments(meter, told), *_tail(filling), message)
-    kept = calls + filling.purse.left + opening.repeated(meter, materials)
-    entries = (*filling.entries, *told_of(meter, standing.lead, plan, told))
-    return Filled(segments, entries, kept, told.lead, pinned, causes, _next(filling, materials, plan, told, causes))
+    order = profile.fill
+    lots = tuple(itertools.takewhile(lambda lot: lot not in _RANKED, order))
+    _spend(filling, lots, materials, plan)
+    return Laid(filling, plan, order[len(lots) :], fixed, pinned, message, causes, tuple(hidden if causes else ()))
+
+
+def finish(laid: Laid, materials: Materials, standing: Standing, moment: Moment) -> Filled:
+    """Spend what is left of the budget: `materials` are those that it was laid with, and in their tail what is
+    recalled."""
+    filling, plan, meter = laid.filling, laid.plan, laid.filling.meter
+    shown, unseen = seen(materials.tail, moment.clearance)
+    filling.items = _items(shown, laid.causes)
+    _spend(filling, laid.lots, materials, plan)
+    filling.purse.release()
+    for lot in (Lot.RECALL, Lot.OTHER_SESSIONS):
+        filling.refill(lot)
+    told = filling.history or Told(plan.lead)
+    segments = (*laid.fixed, laid.pinned.segment, *history.segments(meter, told), *_tail(filling), laid.message)
+    kept = filling.calls + filling.purse.left + opening.repeated(meter, materials)
+    entries = (*laid.hidden, *unseen, *filling.entries, *told_of(meter, standing.lead, plan, told))
+    following = _next(filling, materials, plan, told, laid.causes)
+    return Filled(segments, entries, kept, told.lead, laid.pinned, laid.causes, following)
 
 
 def _required(
@@ -182,7 +221,7 @@ def _kept(purse: Purse, plan: Plan, required: dict[Layer, int]) -> Purse:
 
 
 def _pinned(
-    filling: _Filling, materials: Materials, standing: Standing, moment: Moment, plan: Plan,
+    filling: Filling, materials: Materials, standing: Standing, moment: Moment, plan: Plan,
     causes: Sequence[Cause], about: Sequence[Item],
 ) -> Pinned:  # fmt: skip
     """The briefing: the pinned one, or a new one with as much around the record as there is room for."""
@@ -206,7 +245,7 @@ def _pinned(
     )  # fmt: skip
 
 
-def _message(filling: _Filling, materials: Materials) -> Segment:
+def _message(filling: Filling, materials: Materials) -> Segment:
     """Layer 11: the user's words after what was sent with them, as far as it fits; what does not is refused by name.
 
     All of it stays as it is in the next turn's history, so that the cache may keep it: unless something that will not
@@ -233,29 +272,25 @@ def _why_not(item: Item, *, fits: bool) -> Reason | None:
     return None if fits else "too_large"
 
 
-def _spend(filling: _Filling, materials: Materials, plan: Plan) -> tuple[Told, int]:
-    """Give every lot its room, in the profile's order; what nobody wanted goes to what is recalled."""
-    told, calls = Told(plan.lead), 0
-    for lot in filling.profile.fill:
+def _spend(filling: Filling, lots: Sequence[Lot], materials: Materials, plan: Plan) -> None:
+    """Give these lots their room, in this order."""
+    for lot in lots:
         cap = filling.profile.share(lot.layer).cap
         if lot is Lot.CALLS and materials.tools:
-            calls = filling.purse.offer(Layer.CALLS, cap)
-            filling.purse.take(Layer.CALLS, calls)
+            filling.calls = filling.purse.offer(Layer.CALLS, cap)
+            filling.purse.take(Layer.CALLS, filling.calls)
         elif lot is Lot.HISTORY:
             room = filling.purse.offer(Layer.HISTORY, cap)
             left = history.MOST_PICTURED - history.pictured((), *filling.shown)
             given = plan.stand_in(materials, filling.profile)
             told = history.tell(filling.meter, plan.lead, materials.past, room, materials.words, left, given)
             filling.purse.take(Layer.HISTORY, told.tokens)
+            filling.history = told
         elif lot in _IN_TAIL:
             filling.pick(lot, cap)
-    filling.purse.release()
-    for lot in (Lot.RECALL, Lot.OTHER_SESSIONS):
-        filling.refill(lot)
-    return told, calls
 
 
-def _tail(filling: _Filling) -> list[Segment]:
+def _tail(filling: Filling) -> list[Segment]:
     """Layers 5 to 8, each in the order in which its candidates were given."""
     place = {item.source: number for number, item in enumerate(filling.items)}
     ordered = sorted(filling.chosen, key=lambda one: place.get(one.source, 0))
@@ -267,7 +302,7 @@ def _tail(filling: _Filling) -> list[Segment]:
 
 
 def _next(
-    filling: _Filling, materials: Materials, plan: Plan, told: Told, causes: Sequence[Cause]
+    filling: Filling, materials: Materials, plan: Plan, told: Told, causes: Sequence[Cause]
 ) -> Plan | None:  # fmt: skip
     """Another attempt where history was cut: first with a smaller briefing, if room was all that it lacked and the
     briefing is rendered anew in any case. One that the cache has is worth more than the words of a few turns."""
@@ -281,6 +316,11 @@ def _next(
     if is_short and fits and causes and not plan.tight:
         return replace(plan, tight=True)
     return replace(plan, lead=told.lead, cut=(*plan.cut, *told.cut), out=told.out, tight=False)
+
+
+def _items(shown: Sequence[Item], causes: Sequence[Cause]) -> list[Item]:
+    """Candidates of the tail: no changes beside a briefing that is rendered anew and tells of them."""
+    return [_clean(one) for one in shown if not causes or one.lot is not Lot.DELTAS]
 
 
 def _clean(item: Item) -> Item:

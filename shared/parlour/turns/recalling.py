@@ -28,6 +28,8 @@ def add_recalled(running: Running, loaded: Loaded, foreseen: Foreseen | None = N
     asked = question(loaded.principal, prompting.standing.lead.since, loaded.asked)
     if prompting.recorded or asked is None or not (asked.looks or prompting.episodes):
         return
+    if foreseen:
+        prompting.lay()
     with running.stages.timed("recall"):
         rows = foreseen.found(asked) if foreseen else None
         is_embedded = foreseen is not None and foreseen.question.query == asked.query

@@ -64,7 +64,8 @@ MUTATIONS = {
         "layer briefing changed",
     ),
     "calls that are given more than is left": Mutation(
-        "fill.py", "kept = calls + filling.purse.left", "kept = 2_000 + calls + filling.purse.left", "in a budget of",
+        "fill.py", "kept = filling.calls + filling.purse.left",
+        "kept = 2_000 + filling.calls + filling.purse.left", "in a budget of",
     ),
     "a history that is cut at ten": Mutation(
         "history.py", "MOST_MESSAGES, KEPT_MESSAGES = 20, 10", "MOST_MESSAGES, KEPT_MESSAGES = 10, 10",
