@@ -1,6 +1,7 @@
 """A benchmark's worker and backends are held to their cores, and let go."""
 
 import os
+from pathlib import Path
 
 import psutil
 import pytest
@@ -29,7 +30,18 @@ def test_the_other_connections_core_is_kept_awake_by_what_is_in_nobodys_way(data
         (core,) = os.sched_getaffinity(cores._backend(database.beside))
         (awake,) = set(psutil.Process().children()) - known
         assert (os.sched_getscheduler(awake.pid), os.sched_getaffinity(awake.pid)) == (os.SCHED_IDLE, {core})
+        group = Path(f"/proc/{awake.pid}/autogroup")
+        assert not group.exists() or group.read_text().split()[1:] == ["nice", "19"]
     assert not awake.is_running()
+
+
+@pytest.mark.skipif(_CORES < 2, reason="one core, or a machine that cannot be told")
+def test_a_core_that_cannot_be_kept_awake_is_said_to_be(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    before, known = os.sched_getaffinity(0), set(psutil.Process().children())
+    monkeypatch.setattr(cores, "_IDLING", "raise SystemExit")
+    with pytest.raises(OSError, match="unheld"), cores.held(database):
+        pass
+    assert (os.sched_getaffinity(0), set(psutil.Process().children())) == (before, known)
 
 
 def test_on_one_core_everything_is_left_where_it_is(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
