@@ -3,7 +3,8 @@
 Its bytes are pinned (see `pins`): the prompt cache keeps them from turn to turn.
 """
 
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from parlour.context.choose import Chosen, because_covered, best, covered, distinct
@@ -86,16 +87,27 @@ def unless_changed(meter: Meter, built: Built, pinned: Segment, most: int) -> Bu
     new = [one for one in built.entries if one.reason is None and one.item.text not in held]
     if held - so - frame - around or any(one.item.lot not in _FIRST_TO_GO for one in new) or pinned.tokens > most:
         return built
-    return Built(pinned, tuple(_standing(meter, one, held) for one in built.entries))
+    return Built(pinned, _as_they_stand(meter, built.entries, pinned))
 
 
-def _standing(meter: Meter, entry: Entry, held: Collection[str]) -> Entry:
-    """An entry for an item in a briefing that holds these pieces: in the words that stand there, or out."""
+def _as_they_stand(meter: Meter, entries: Sequence[Entry], pinned: Segment) -> tuple[Entry, ...]:
+    """The entries in a briefing that stays. What stands there once is one item's: of several that say the same, that of
+    one which would be in a new briefing, too."""
+    left = Counter(piece for block in pinned.blocks for piece in block.pieces)
+    found: dict[int, Entry] = {}
+    for place, entry in sorted(enumerate(entries), key=lambda one: one[1].reason is not None):
+        found[place] = _as_it_stands(meter, entry, left)
+        left[found[place].item.text] -= found[place].reason is None
+    return tuple(found[place] for place in range(len(entries)))
+
+
+def _as_it_stands(meter: Meter, entry: Entry, left: Mapping[str, int]) -> Entry:
+    """An entry in the words of it that stand in a briefing, of which `left` are nobody's yet, or out."""
     item = entry.item
-    if item.text in held:
+    if left.get(item.text):
         return replace(entry, reason=None)
     for text in item.shorter:
-        if text in held:
+        if left.get(text):
             return Entry(replace(item, text=text, shorter=()), meter.count(text), shortened=True)
     return replace(entry, reason=entry.reason or "over_budget")
 
@@ -106,10 +118,9 @@ def held(built: Built) -> tuple[Held, ...]:
     places = {piece: place for place, piece in reversed([*enumerate(pieces)])}
     found: list[Held] = []
     for one in built.entries:
-        said = next((text for text in (one.item.text, *one.item.shorter) if text in places), None)
-        if one.reason is None and said is not None:
+        if one.reason is None and one.item.text in places:
             bare = replace(one.item, text="", shorter=())
-            found.append(Held(bare, one.tokens, places[said], one.shortened or said != one.item.text))
+            found.append(Held(bare, one.tokens, places[one.item.text], one.shortened))
     return tuple(found)
 
 

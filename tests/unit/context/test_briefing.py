@@ -2,7 +2,7 @@
 
 from parlour.context import briefing
 from parlour.context.briefing import Built
-from parlour.context.segment import Item, Lot
+from parlour.context.segment import Item, Lot, Source
 from parlour.context.tokens import Meter
 from tests.unit.context.making import SENTENCE, item
 
@@ -104,3 +104,23 @@ def test_what_a_kept_briefing_tells_in_short_is_in_with_these_words() -> None:
         "In short.", METER.count("In short."), None, True,
     )  # fmt: skip
     assert briefing.held(kept)[-1].tokens == entry.tokens
+
+
+def test_of_those_that_say_the_same_a_kept_briefing_tells_one() -> None:
+    """That of a new one, where it tells one: the others stay out for the reason that they have."""
+    said = "The surveyor's invoice came on Monday."
+    near = [Item(Lot.NEAREST, said, Source("context_rows", str(n)), score=n) for n in range(2)]
+    built = build([RECORD, *near])
+    kept = briefing.unless_changed(METER, built, built.segment, 4_000)
+    assert kept.entries == built.entries
+    assert [reason(kept, one) for one in near] == ["duplicate", None]
+    assert len(briefing.held(kept)) == 2
+
+
+def test_of_those_that_say_the_same_in_short_a_kept_briefing_tells_one() -> None:
+    linked = [item(Lot.LINKED, f"{n} " + SENTENCE * 30, shorter=("In short.",)) for n in range(2)]
+    small = build([RECORD, *linked], room=METER.count("\n\n# Linked records\nIn short.") + 3)
+    assert text(small).count("In short.") == 1
+    kept = briefing.unless_changed(METER, build([RECORD, *linked], room=0), small.segment, 4_000)
+    assert kept.segment == small.segment
+    assert [reason(kept, one) for one in linked] == [None, "over_budget"]
