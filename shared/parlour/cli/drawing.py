@@ -94,7 +94,7 @@ def _head(found: Mapping[str, Any]) -> tuple[str | tuple[str, str], ...]:
     return "  ".join(filter(None, facts)), (f"\n  {plain(short.replace(chr(10), ' '))}", "bold")
 
 
-_STAGES = ("wait", "load", "assemble", "model", "tools", "save")
+_STAGES = ("wait", "load", "recall", "assemble", "pictures", "model", "tools", "save")
 _LAYERS = (
     "tools", "tiers", "briefing", "summary", "history", "recall", "memory", "deltas", "state", "heartbeat",
     "reminder", "message", "calls",

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from parlour.context import cache, calls, choose, fill, history, marks, reminder, stubs, tail
 from parlour.context.budget import Profile
 from parlour.context.calls import Fitted, Round
-from parlour.context.fill import Laid
+from parlour.context.fill import Halfway
 from parlour.context.ledger import Entry, Ledger
 from parlour.context.materials import Materials, Moment
 from parlour.context.pins import Cause
@@ -111,17 +111,17 @@ class Begun:
         return reminder.repeated(self.turn, self.reminders, searched=searched)
 
 
-def lay(materials: Materials, standing: Standing, profile: Profile, moment: Moment) -> Laid | None:
-    """What `begin` decides before anything that is recalled has a say: for whoever waits for that. None where what is
-    required exceeds the budget, which `begin` sees to."""
+def until_recall(materials: Materials, standing: Standing, profile: Profile, moment: Moment) -> Halfway | None:
+    """What `begin` decides before anything that is recalled has a say, for a caller who still waits for what is. None
+    where what is required exceeds the budget: `begin` sees to that."""
     standing = standing.beginning(moment.at)
     with suppress(PromptOverflow):
-        return fill.lay(materials, standing, profile, moment, Plan(lead=standing.lead))
+        return fill.until_recall(materials, standing, profile, moment, Plan(lead=standing.lead))
     return None
 
 
 def begin(
-    materials: Materials, standing: Standing, profile: Profile, moment: Moment, laid: Laid | None = None
+    materials: Materials, standing: Standing, profile: Profile, moment: Moment, halfway: Halfway | None = None
 ) -> Begun:  # fmt: skip
     """Decide what the turn's prompts have in common.
 
@@ -129,22 +129,23 @@ def begin(
     names the layer when they alone exceed the budget. Everything else gets its floor, then its cap, in the profile's
     order; the history is cut where the rules say so, and the briefing is rendered anew where it is due.
 
-    `laid` comes of these arguments but for what of the tail is recalled. It is used up.
+    `halfway` is what `until_recall` made of these arguments; what is recalled may be in the tail since, and the model
+    another. It is used up, also where this raises.
     """
     standing = standing.beginning(moment.at)
     plan = Plan(lead=standing.lead)
     while True:
         try:
-            laid = laid or fill.lay(materials, standing, profile, moment, plan)
-            filled = fill.finish(laid, materials, standing, moment)
+            halfway = halfway or fill.until_recall(materials, standing, profile, moment, plan)
+            filled = fill.finish(halfway, materials, standing, moment)
         except PromptOverflow:
             if not plan.gives_way:
                 raise
-            plan, laid = plan.shorter(), None
+            plan, halfway = plan.shorter(), None
             continue
         if filled.next_plan is None:
             return _begun(materials, standing, moment, filled)
-        plan, laid = filled.next_plan, None
+        plan, halfway = filled.next_plan, None
 
 
 def is_due(materials: Materials, standing: Standing, moment: Moment) -> bool:

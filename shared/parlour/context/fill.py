@@ -49,7 +49,7 @@ class Filling:
     told    messages that stand in the prompt word for word.
     counts  there is room for a line that counts the changes that are left out.
     shown   what was sent with this turn's words and is in the prompt.
-    calls   what was set aside for the turn's calls; history: what is told of it, None until it had its turn.
+    calls   what was set aside for the turn's calls; history: what is told of it, its lead alone until it had its turn.
     """
 
     meter: Meter
@@ -58,12 +58,12 @@ class Filling:
     items: Sequence[Item]
     pulse: str
     told: Sequence[Message]
+    history: Told
     entries: list[Entry] = field(default_factory=list)
     chosen: list[Item] = field(default_factory=list)
     counts: bool = False
     shown: list[Item] = field(default_factory=list)
     calls: int = 0
-    history: Told | None = None
 
     def pick(self, lot: Lot, cap: int) -> None:
         """The best items of a lot, in what its layer may still take of `cap`."""
@@ -106,9 +106,9 @@ class Filling:
         return replace(picked, entries=(*because_covered(picked.entries, last), *twice, *weak))
 
 
-@dataclass(frozen=True, slots=True)
-class Laid:
-    """A budget spent as far as it does not matter what is recalled: with that `finish` goes on, once.
+@dataclass(slots=True)
+class Halfway:
+    """A budget spent as far as it does not matter what is recalled. `finish` goes on from there, and uses it up.
 
     lots    that have not had their turn.
     hidden  candidates for the briefing that the reader may not see.
@@ -124,11 +124,11 @@ class Laid:
     hidden: tuple[Entry, ...]
 
 
-def lay(
+def until_recall(
     materials: Materials, standing: Standing, profile: Profile, moment: Moment, plan: Plan
-) -> Laid:  # fmt: skip
-    """Spend the budget up to the first lot that is recalled; the tail may lack what is. PromptOverflow when what is
-    required exceeds the budget."""
+) -> Halfway:  # fmt: skip
+    """Spend the budget up to the first lot that is recalled, whether the materials' tail holds what is or does not yet.
+    PromptOverflow when what is required exceeds the budget."""
     meter = Meter(standing.factors)
     about, hidden = seen(materials.briefing, moment.clearance)
     shown, _ = seen(materials.tail, moment.clearance)
@@ -140,32 +140,31 @@ def lay(
     anew = [Entry(one, meter.count(one.text), "duplicate") for one in changes] if causes else []
     filling = Filling(
         meter, profile, purse, _items(shown, causes), "\n".join(one.text for one in about if one.lot is Lot.PULSE),
-        _verbatim(materials, plan), [*anew, *opening.entries(meter, materials)],
+        _verbatim(materials, plan), Told(plan.lead), [*anew, *opening.entries(meter, materials)],
     )  # fmt: skip
     pinned = _pinned(filling, materials, standing, moment, plan, causes, about)
     message = _message(filling, materials)
     order = profile.fill
     lots = tuple(itertools.takewhile(lambda lot: lot not in _RANKED, order))
     _spend(filling, lots, materials, plan)
-    return Laid(filling, plan, order[len(lots) :], fixed, pinned, message, causes, tuple(hidden if causes else ()))
+    return Halfway(filling, plan, order[len(lots) :], fixed, pinned, message, causes, tuple(hidden if causes else ()))
 
 
-def finish(laid: Laid, materials: Materials, standing: Standing, moment: Moment) -> Filled:
-    """Spend what is left of the budget: `materials` are those that it was laid with, and in their tail what is
-    recalled."""
-    filling, plan, meter = laid.filling, laid.plan, laid.filling.meter
+def finish(halfway: Halfway, materials: Materials, standing: Standing, moment: Moment) -> Filled:
+    """Spend what is left of the budget: `materials` are those of before, and in their tail is what is recalled."""
+    filling, plan, meter = halfway.filling, halfway.plan, halfway.filling.meter
     shown, unseen = seen(materials.tail, moment.clearance)
-    filling.items = _items(shown, laid.causes)
-    _spend(filling, laid.lots, materials, plan)
+    filling.items = _items(shown, halfway.causes)
+    _spend(filling, halfway.lots, materials, plan)
     filling.purse.release()
     for lot in (Lot.RECALL, Lot.OTHER_SESSIONS):
         filling.refill(lot)
-    told = filling.history or Told(plan.lead)
-    segments = (*laid.fixed, laid.pinned.segment, *history.segments(meter, told), *_tail(filling), laid.message)
+    told, pinned = filling.history, halfway.pinned
+    segments = (*halfway.fixed, pinned.segment, *history.segments(meter, told), *_tail(filling), halfway.message)
     kept = filling.calls + filling.purse.left + opening.repeated(meter, materials)
-    entries = (*laid.hidden, *unseen, *filling.entries, *told_of(meter, standing.lead, plan, told))
-    following = _next(filling, materials, plan, told, laid.causes)
-    return Filled(segments, entries, kept, told.lead, laid.pinned, laid.causes, following)
+    entries = (*halfway.hidden, *unseen, *filling.entries, *told_of(meter, standing.lead, plan, told))
+    following = _next(filling, materials, plan, told, halfway.causes)
+    return Filled(segments, entries, kept, told.lead, pinned, halfway.causes, following)
 
 
 def _required(

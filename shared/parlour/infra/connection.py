@@ -107,7 +107,7 @@ def connector(parameters: Mapping[str, str | int]) -> Connect:
 
 def _dumps(value: object) -> str | bytes:
     """JSON as pydantic writes it, in half the time of the standard library; that one writes what pydantic will not,
-    such as what is nested three hundred levels deep. A time, which is no JSON, is written by ISO 8601."""
+    such as what is nested three hundred levels deep."""
     try:
         return to_json(value)
     except ValueError:

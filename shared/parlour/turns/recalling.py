@@ -22,14 +22,16 @@ from parlour.turns.running import Running
 def add_recalled(running: Running, loaded: Loaded, foreseen: Foreseen | None = None) -> None:
     """Put what is recalled beside the turn's other material: older messages, and what came of the user's earlier
     conversations. No messages where nothing was cut and the question does not point elsewhere, and nothing for a turn
-    that goes on: its prompts keep what it began with. What was foreseen is not looked for again.
+    that goes on: its prompts keep what it began with. What was foreseen is not looked for again; until the database
+    has found it, the turn's prompt is begun without.
     """
     prompting = loaded.prompting
     asked = question(loaded.principal, prompting.standing.lead.since, loaded.asked)
     if prompting.recorded or asked is None or not (asked.looks or prompting.episodes):
         return
     if foreseen:
-        prompting.lay()
+        with running.stages.timed("assemble"):
+            prompting.begin_until_recall()
     with running.stages.timed("recall"):
         rows = foreseen.found(asked) if foreseen else None
         is_embedded = foreseen is not None and foreseen.question.query == asked.query

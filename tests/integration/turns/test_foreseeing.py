@@ -2,20 +2,24 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
 import pytest
 
 from local.database import Cluster
+from parlour.context import fill
 from parlour.infra import postgres
 from parlour.infra.errors import RetryError, StatementTooSlow
 from parlour.infra.postgres import Database
 from parlour.infra.queries import Query
 from parlour.knowledge.search import store
+from parlour.knowledge.search.recalled import Recalled
 from parlour.principal import Principal
 from parlour.turns import run
 from parlour.turns.answer import Answer
-from parlour.turns.foreseeing import Foreseen, foreseeing
+from parlour.turns.foreseeing import Foreseen, Question, foreseeing
 from parlour.turns.load import Loaded
 from parlour.turns.running import Running
 from tests.desk import Desk, says
@@ -68,6 +72,31 @@ def test_it_is_asked_once_beside_the_loading(
     assert recalled(desk)
     assert (sent(desk) - before, watched.asked) == (1, 1)
     assert second(desk.database) is not None
+
+
+def test_the_prompt_is_begun_once_and_before_the_database_is_waited_for(
+    desk: Desk, long_talk: tuple[Principal, UUID], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And the time that it takes is that of assembling."""
+    done: list[str] = []
+    begin, find = fill.until_recall, Foreseen.found
+
+    def begun(*given: Any) -> fill.Halfway:
+        done.append("begun")
+        desk.clock.now += timedelta(seconds=3)
+        return begin(*given)
+
+    def found(foreseen: Foreseen, asked: Question) -> list[Recalled] | None:
+        done.append("found")
+        return find(foreseen, asked)
+
+    monkeypatch.setattr(fill, "until_recall", begun)
+    monkeypatch.setattr(Foreseen, "found", found)
+    say(desk, *long_talk, ASKED)
+    assert tells(desk)
+    assert done == ["begun", "found"]
+    ((took,),) = desk.rows("SELECT stage_ms FROM turns ORDER BY number DESC LIMIT 1")
+    assert took["assemble"] >= 3_000 > took["recall"]  # type: ignore[index]
 
 
 @pytest.mark.parametrize(

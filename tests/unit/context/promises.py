@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from parlour.context import history, lead, ledger, marks, reminder
-from parlour.context.assemble import Assembled, Begun, begin, lay
+from parlour.context.assemble import Assembled, Begun, begin, until_recall
 from parlour.context.ledger import Entry
 from parlour.context.render import Prompt, in_order
 from parlour.context.segment import IMAGE_TOKENS, Item, Layer, Lot, foreign
@@ -105,10 +105,8 @@ def the_same_gives_the_same(played: Played, assembled: Assembled) -> None:
     if played.step > 1 or played.number % 2 == 0:
         return
     given = (played.standing, played.profile, played.moment)
-    laid = lay(
-        replace(played.materials, tail=[one for one in played.materials.tail if one.lot not in _RECALLED]), *given
-    )
-    again = begin(played.materials, *given, laid).step(1, ())
+    before = replace(played.materials, tail=[one for one in played.materials.tail if one.lot not in _RECALLED])
+    again = begin(played.materials, *given, until_recall(before, *given)).step(1, ())
     changed = _changed(flat(assembled.prompt), flat(again.prompt))
     layer = None if changed is None else _layers(assembled)[changed].name.lower()
     assert changed is None, f"layer {layer} is another when it is assembled again"

@@ -7,10 +7,10 @@ from uuid import UUID
 
 from parlour.context import factors, history, stubs
 from parlour.context import lead as leading
-from parlour.context.assemble import Assembled, Begun, begin, lay
+from parlour.context.assemble import Assembled, Begun, begin, until_recall
 from parlour.context.budget import Profile
 from parlour.context.calls import Round
-from parlour.context.fill import Laid
+from parlour.context.fill import Halfway
 from parlour.context.forms import Basis, Made, from_json, hashes, shelved, unshelved
 from parlour.context.lead import StandIn, Summary
 from parlour.context.ledger import Entry, Forgotten
@@ -50,7 +50,7 @@ class Prompting:
     wanted    a summary of the session is wanted already.
     number    gives what was recalled the numbers by which the prompts tell of it, with the record of the first.
     further   reads what else a briefing may tell of that is rendered anew; None where that is known already.
-    laid      what was decided of them while the database looked for what is recalled.
+    halfway   what was decided of them while the database looked for what is recalled.
     """
 
     materials: Materials
@@ -66,7 +66,7 @@ class Prompting:
     wanted: bool = False
     number: Callable[[Transaction], None] | None = None
     further: Callable[[], Sequence[Item]] | None = None
-    laid: Laid | None = None
+    halfway: Halfway | None = None
 
     @property
     def wrote(self) -> bool:
@@ -86,16 +86,17 @@ class Prompting:
     def _begin(self) -> Begun:
         """Decide what the prompts have in common. Once more, with what stands further around, where that has the
         briefing rendered anew."""
-        begun, self.laid = begin(self.materials, self.standing, self.profile, self.moment, self.laid), None
+        halfway, self.halfway = self.halfway, None
+        begun = begin(self.materials, self.standing, self.profile, self.moment, halfway)
         if not (begun.causes and self.further):
             return begun
         self.materials = replace(self.materials, briefing=[*self.materials.briefing, *self.further()])
         self.further = None
         return begin(self.materials, self.standing, self.profile, self.moment)
 
-    def lay(self) -> None:
+    def begin_until_recall(self) -> None:
         """Decide what does not hang on what is recalled, while that is looked for."""
-        self.laid = lay(self.materials, self.standing, self.profile, self.moment)
+        self.halfway = until_recall(self.materials, self.standing, self.profile, self.moment)
 
     def recall(self, found: Sequence[Item], number: Callable[[Transaction], None]) -> None:
         """Put what is recalled beside what changed; `number` is called with the record of the first prompt."""
