@@ -68,14 +68,15 @@ def main() -> None:
         with running.superuser("scratch") as owner:
             owner.autocommit = True
             owner.execute("VACUUM ANALYZE")
-        with_recall, without = _measure(desk, embedder, talks, options)
+        with nullcontext(cores.AS_PLACED) if options.unheld else cores.held(database) as placed:
+            with_recall, without = _measure(desk, embedder, talks, options.rounds)
         database.close()
     rows = [
         _row(one, recalls, measured)
         for recalls, side in (("yes", with_recall), ("no", without))
         for one, measured in zip(talks, side, strict=True)
     ]
-    report.show(f"A turn up to its first call to a model ({options.rounds} rounds each, {_placed(options)})", rows)
+    report.show(f"A turn up to its first call to a model ({options.rounds} rounds each, {placed})", rows)
     figures = _figures(talks, with_recall, without)
     report.show("The longest beside the shortest", [_ratios(figures)])
     report.write(options.json, figures)
@@ -91,9 +92,7 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _measure(
-    desk: Desk, embedder: Directions, talks: list[Talk], options: argparse.Namespace
-) -> tuple[list[Measured], list[Measured]]:
+def _measure(desk: Desk, embedder: Directions, talks: list[Talk], rounds: int) -> tuple[list[Measured], list[Measured]]:
     """With recall and without, for each conversation."""
     found = [Measured() for _ in talks], [Measured() for _ in talks]
     numbers, links = count(1_000_000), LinkCache()
@@ -107,16 +106,11 @@ def _measure(
 
     for _ in alternate(WARM_UP):
         pass
-    with nullcontext() if options.unheld else cores.held(desk.database):
-        for measured, round_, ran in alternate(options.rounds):
-            measured.seconds.append(ran.seconds)
-            measured.statements += ran.statements
-            measured.kept += round_.kept()
+    for measured, round_, ran in alternate(rounds):
+        measured.seconds.append(ran.seconds)
+        measured.statements += ran.statements
+        measured.kept += round_.kept()
     return found
-
-
-def _placed(options: argparse.Namespace) -> str:
-    return "processes as the machine places them" if options.unheld else "processes held to their cores"
 
 
 def _round(desk: Desk, embedder: Directions, one: Talk, said: str, links: LinkCache, *, recalls: bool) -> Round:

@@ -9,6 +9,9 @@ from contextlib import contextmanager, suppress
 from parlour.infra.postgres import Database
 from parlour.infra.queries import Query
 
+AS_PLACED = "processes as the machine places them"
+_HELD = "processes held to their cores"
+
 _IDLING = """
 import os
 os.sched_setaffinity(0, {{{core}}})
@@ -31,26 +34,25 @@ _BACKEND = Query("bench.backend", "The process that serves this connection.", "S
 
 
 @contextmanager
-def held(database: Database) -> Iterator[None]:
+def held(database: Database) -> Iterator[str]:
     """Hold this thread and its first connection's backend to one core, and the second connection's to another that is
-    kept awake, where the machine has two and can be told. OSError where it may not be told.
+    kept awake, as far as the machine has two and lets them be told. Yields what was done of it, in words.
 
     Worker and first connection wait for each other in turn, so they lose nothing by it. Left to Linux, the first
     connection's backend is often put behind the second's, with the worker's core idle: one to two milliseconds of a
     turn that a database on a machine of its own does not have. Nor does that one fall asleep between two turns: a
-    virtual core that did runs at two thirds of its speed for the first milliseconds (recall among 10,000 messages:
-    7.7 instead of 5.2).
+    virtual core that did runs at two thirds of its speed for the first milliseconds.
     """
     cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
     if len(cores) < 2:
-        yield
+        yield AS_PLACED
         return
     placed = {0: cores[0], _backend(database): cores[0], _backend(database.beside): cores[1]}
     try:
         for process, core in placed.items():
             os.sched_setaffinity(process, {core})
-        with _awake(cores[1]):
-            yield
+        with _awake(cores[1]) as is_awake:
+            yield _HELD if is_awake else f"{_HELD}, which may fall asleep"
     finally:
         for process in placed:
             with suppress(ProcessLookupError):
@@ -58,18 +60,17 @@ def held(database: Database) -> Iterator[None]:
 
 
 @contextmanager
-def _awake(core: int) -> Iterator[None]:
-    """Keep a core from sleeping by what runs there when nothing else does."""
+def _awake(core: int) -> Iterator[bool]:
+    """Keep a core from sleeping by what runs there when nothing else does. Whether that is allowed here."""
     if not hasattr(os, "SCHED_IDLE"):
-        yield
+        yield False
         return
-    code = _IDLING.format(core=core, parent=os.getpid())
-    command = [sys.executable, "-c", code]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as running:
+    command = [sys.executable, "-c", _IDLING.format(core=core, parent=os.getpid())]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True
+    ) as running:
         try:
-            if running.stdout is None or running.stdout.readline() != "awake\n":
-                raise OSError("a core cannot be kept awake here; measure with the processes unheld")
-            yield
+            yield running.stdout is not None and running.stdout.readline() == "awake\n"
         finally:
             running.terminate()
 
