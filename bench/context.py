@@ -5,16 +5,16 @@ database.
 
 Measured is all that happens between a turn's beginning and its first call to a model: everything is loaded, older
 messages are recalled, the budget is spent, the prompt rendered, and its record kept. What recall is asked by comes with
-the statement that opens the turn, before that. The conversations are about a
-record; all but the shortest have a history that was cut. The question is embedded in no time: what the embedder took
-is subtracted. What a record is linked to is kept for a minute, as every worker keeps it. The ratios are those of the
-medians of 10,000 messages and of 10, with recall and without. The rounds of all conversations alternate, so that none
-has the machine's good minutes for itself.
+the statement that opens the turn, before that. The conversations are about a record; all but the shortest have a
+history that was cut. The question is embedded in no time: what the embedder took is subtracted. What a record is linked
+to is kept for a minute, as every worker keeps it. The ratios are those of the medians of 10,000 messages and of 10,
+with recall and without. The rounds of all conversations alternate, so that none has the machine's good minutes for
+itself.
 
 Database and worker share the machine, which on AWS they do not. So that they stand less in each other's way, the
 worker and its first connection are held to one core and the second connection to another, which is kept from falling
 asleep (bench/cores.py); with `--unheld` the machine's scheduler places them, which takes a third more on two cores of a
-virtual machine, and half more at the 95th percentile.
+virtual machine.
 
 A turn that was measured is taken back, so that every round finds the same conversation. The bytes of a turn's record
 are those of its row and of the texts that no earlier prompt of the month had, as the database keeps them.
