@@ -13,12 +13,19 @@ AS_PLACED = "processes as the machine places them"
 _HELD = "processes held to their cores"
 
 _IDLING = """
-import os
+import os, pathlib, time
 os.sched_setaffinity(0, {{{core}}})
 os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
-if os.path.exists("/proc/self/autogroup"):
-    with open("/proc/self/autogroup", "w") as group:
-        group.write("19")
+group = pathlib.Path("/proc/self/autogroup")
+for _ in range(5):
+    try:
+        if group.exists():
+            group.write_text("19")
+        break
+    except BlockingIOError:
+        time.sleep(0.12)
+else:
+    raise SystemExit
 print("awake", flush=True)
 while os.getppid() == {parent}:
     for _ in range(100_000):
@@ -26,8 +33,9 @@ while os.getppid() == {parent}:
 """
 """What runs where nobody else wants to, for as long as the benchmark does.
 
-An idle priority holds among the processes of one session (`autogroup`, sched(7)), and the database's are another: a
-session of its own has the least weight among sessions, too. Else a backend waits its turn behind it, four milliseconds.
+An idle priority holds among the processes of one session (`autogroup`, sched(7)), and the database's are another. So it
+is a session of its own, with the least weight among sessions; Linux takes that ten times a second from all but root.
+Else a backend waits its turn behind it, four milliseconds.
 """
 
 _BACKEND = Query("bench.backend", "The process that serves this connection.", "SELECT pg_backend_pid()")
@@ -36,7 +44,8 @@ _BACKEND = Query("bench.backend", "The process that serves this connection.", "S
 @contextmanager
 def held(database: Database) -> Iterator[str]:
     """Hold this thread and its first connection's backend to one core, and the second connection's to another that is
-    kept awake, as far as the machine has two and lets them be told. Yields what was done of it, in words.
+    kept awake where that is allowed. Yields what was done of it, in words; nothing on a machine of one core, or without
+    affinity. PermissionError where the backends are somebody else's.
 
     Worker and first connection wait for each other in turn, so they lose nothing by it. Left to Linux, the first
     connection's backend is often put behind the second's, with the worker's core idle: one to two milliseconds of a

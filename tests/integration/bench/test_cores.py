@@ -31,6 +31,7 @@ def test_the_other_connections_core_is_kept_awake_by_what_is_in_nobodys_way(data
         (core,) = os.sched_getaffinity(cores._backend(database.beside))
         (awake,) = set(psutil.Process().children()) - known
         assert (os.sched_getscheduler(awake.pid), os.sched_getaffinity(awake.pid)) == (os.SCHED_IDLE, {core})
+        assert os.getsid(awake.pid) == awake.pid
         group = Path(f"/proc/{awake.pid}/autogroup")
         assert not group.exists() or group.read_text().split()[1:] == ["nice", "19"]
     assert not awake.is_running()
