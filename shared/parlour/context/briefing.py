@@ -80,29 +80,29 @@ def build(meter: Meter, about: str, items: Sequence[Item], room: int, nearest_ro
 def unless_changed(meter: Meter, built: Built, pinned: Segment, most: int) -> Built:
     """The pinned briefing in `most` tokens, where all that it says is still so, and nothing is new but what gives way
     first: what had no room then may have some now, and is not worth the cache's bytes."""
-    held = {piece for block in pinned.blocks for piece in block.pieces}
+    left = Counter(piece for block in pinned.blocks for piece in block.pieces)
+    standing = _as_they_stand(meter, built.entries, left)
     frame = {_SEPARATOR, *(f"{_SEPARATOR}# {title}\n" for title in _TITLES.values())}
     around = {piece for block in built.segment.blocks for piece in (*block.pieces[:2], block.pieces[-1])}
-    so = {text for entry in built.entries for text in (entry.item.text, *entry.item.shorter)}
-    new = [one for one in built.entries if one.reason is None and one.item.text not in held]
-    if held - so - frame - around or any(one.item.lot not in _FIRST_TO_GO for one in new) or pinned.tokens > most:
+    nobodys = {piece for piece, times in left.items() if times} - frame - around
+    new = [one.item.lot for one, now in zip(built.entries, standing, strict=True) if one.reason is None and now != one]
+    if nobodys or any(lot not in _FIRST_TO_GO for lot in new) or pinned.tokens > most:
         return built
-    return Built(pinned, _as_they_stand(meter, built.entries, pinned))
+    return Built(pinned, standing)
 
 
-def _as_they_stand(meter: Meter, entries: Sequence[Entry], pinned: Segment) -> tuple[Entry, ...]:
-    """The entries in a briefing that stays. What stands there once is one item's: of several that say the same, that of
-    one which would be in a new briefing, too."""
-    left = Counter(piece for block in pinned.blocks for piece in block.pieces)
+def _as_they_stand(meter: Meter, entries: Sequence[Entry], left: Counter[str]) -> tuple[Entry, ...]:
+    """The entries in a briefing of these pieces: each takes one that says it, out of what is `left`. What is in by
+    itself comes first."""
     found: dict[int, Entry] = {}
     for place, entry in sorted(enumerate(entries), key=lambda one: one[1].reason is not None):
-        found[place] = _as_it_stands(meter, entry, left)
-        left[found[place].item.text] -= found[place].reason is None
+        found[place] = now = _as_it_stands(meter, entry, left)
+        left[now.item.text] -= now.reason is None
     return tuple(found[place] for place in range(len(entries)))
 
 
 def _as_it_stands(meter: Meter, entry: Entry, left: Mapping[str, int]) -> Entry:
-    """An entry in the words of it that stand in a briefing, of which `left` are nobody's yet, or out."""
+    """An entry in those of its words that stand in a briefing and are nobody's yet, or out."""
     item = entry.item
     if left.get(item.text):
         return replace(entry, reason=None)

@@ -107,14 +107,23 @@ def test_what_a_kept_briefing_tells_in_short_is_in_with_these_words() -> None:
 
 
 def test_of_those_that_say_the_same_a_kept_briefing_tells_one() -> None:
-    """That of a new one, where it tells one: the others stay out for the reason that they have."""
+    """That which a new one tells: the others stay out for the reason that they have."""
     said = "The surveyor's invoice came on Monday."
     near = [Item(Lot.NEAREST, said, Source("context_rows", str(n)), score=n) for n in range(2)]
-    built = build([RECORD, *near])
+    files = [Item(Lot.PROJECT_FILES, text, Source("files", text)) for text in (said, SENTENCE * 90)]
+    built = build([RECORD, *files, *near], room=200)
+    assert [reason(built, one) for one in (*files, *near)] == ["over_budget", "over_budget", "duplicate", None]
     kept = briefing.unless_changed(METER, built, built.segment, 4_000)
     assert kept.entries == built.entries
-    assert [reason(kept, one) for one in near] == ["duplicate", None]
     assert len(briefing.held(kept)) == 2
+
+
+def test_what_is_new_is_new_also_where_it_says_what_another_does() -> None:
+    twins = [Item(Lot.RECENT, "Pour the slab, a task: opened", Source("tasks", str(n))) for n in range(2)]
+    one, both = build([RECORD, twins[0]]), build([RECORD, *twins])
+    assert briefing.unless_changed(METER, both, one.segment, 4_000) == both
+    assert briefing.unless_changed(METER, one, both.segment, 4_000) == one
+    assert briefing.unless_changed(METER, both, both.segment, 4_000) == both
 
 
 def test_of_those_that_say_the_same_in_short_a_kept_briefing_tells_one() -> None:
