@@ -1,6 +1,6 @@
 """What every prompt of every session keeps to in what leads its history: one function a promise."""
 
-from parlour.context import history, lead
+from parlour.context import history, lead, opening
 from parlour.context.assemble import Assembled
 from parlour.context.past import WITHDRAWN
 from parlour.context.segment import Layer
@@ -23,7 +23,8 @@ def a_lead_stays_until_the_next_cut(played: Played, assembled: Assembled) -> Non
 
 
 def a_cut_waits_for_its_summary(played: Played, assembled: Assembled) -> None:
-    """One that is made for the number of messages alone, while a summary is awaited, takes what a summary tells of."""
+    """One that is made for the number of messages alone, while a summary is awaited, takes what a summary tells of.
+    Where not every promised share can be kept whole, all are smaller in proportion: the cut may be for lack of room."""
     before, now, materials = played.standing.lead, assembled.standing.lead, played.materials
     all_of_it = [one for one in materials.past if one.number >= before.since]
     count = sum(one.messages for one in all_of_it)
@@ -32,16 +33,17 @@ def a_cut_waits_for_its_summary(played: Played, assembled: Assembled) -> None:
     size = history.size(Meter(played.standing.factors), all_of_it)
     cut = [one.number for one in all_of_it if one.number < now.since]
     covers = materials.summary.covers if materials.summary else -1
-    has_room = size <= min(played.profile.share(Layer.HISTORY).floor, _spare(played, assembled))
+    has_room = size <= played.profile.share(Layer.HISTORY).floor <= _spare(played, assembled)
     assert max(cut) <= covers or not has_room, "layer history was cut before its summary was there"
 
 
 def _spare(played: Played, assembled: Assembled) -> int:
-    """What a budget leaves to history once the others have what they are promised; a tiny one keeps none whole."""
-    taken, profile = assembled.tokens_by_layer, played.profile
+    """What a budget leaves to history once the others have what they are promised, and the reminder its repetition."""
+    taken, profile, meter = assembled.tokens_by_layer, played.profile, Meter(played.standing.factors)
     others = [layer for layer in Layer if layer not in {Layer.HISTORY, Layer.SUMMARY}]
     promised = sum(max(taken.get(one.name.lower(), 0), profile.share(one).floor) for one in others)
-    return profile.total - promised - lead.size(Meter(played.standing.factors), played.standing.lead)
+    again = opening.repeated(meter, played.materials)
+    return profile.total - promised - again - lead.size(meter, played.standing.lead)
 
 
 def what_is_summarised_is_not_recapped(_: Played, assembled: Assembled) -> None:
