@@ -44,8 +44,8 @@ _BACKEND = Query("bench.backend", "The process that serves this connection.", "S
 @contextmanager
 def held(database: Database) -> Iterator[str]:
     """Hold this thread and its first connection's backend to one core, and the second connection's to another that is
-    kept awake where that is allowed. Yields what was done of it, in words; nothing on a machine of one core, or without
-    affinity. PermissionError where the backends are somebody else's.
+    kept awake where that is allowed. Yields in words what was done of it: nothing on one core, or without Linux.
+    PermissionError where the backends are somebody else's.
 
     Worker and first connection wait for each other in turn, so they lose nothing by it. Left to Linux, the first
     connection's backend is often put behind the second's, with the worker's core idle: one to two milliseconds of a

@@ -151,7 +151,8 @@ def until_recall(
 
 
 def finish(halfway: Halfway, materials: Materials, standing: Standing, moment: Moment) -> Filled:
-    """Spend what is left of the budget: `materials` are those of before, and in their tail is what is recalled."""
+    """Spend what is left of the budget; what nobody wanted goes to what is recalled. `materials` are those of before,
+    and in their tail is what is recalled."""
     filling, plan, meter = halfway.filling, halfway.plan, halfway.filling.meter
     shown, unseen = seen(materials.tail, moment.clearance)
     filling.items = _items(shown, halfway.causes)

@@ -10,6 +10,8 @@ from tests.unit.context.talk import Played
 _MOST, _WAITING = 20, 30
 """Messages that a history grows to, and while its summary is awaited."""
 
+_REQUIRED = (Layer.TOOLS, Layer.TIERS, Layer.BRIEFING, Layer.HEARTBEAT, Layer.REMINDER, Layer.MESSAGE)
+
 
 def a_lead_stays_until_the_next_cut(played: Played, assembled: Assembled) -> None:
     """Whatever summaries come meanwhile; only room that is lacking makes it shorter, and the ledger says of what."""
@@ -23,8 +25,7 @@ def a_lead_stays_until_the_next_cut(played: Played, assembled: Assembled) -> Non
 
 
 def a_cut_waits_for_its_summary(played: Played, assembled: Assembled) -> None:
-    """One that is made for the number of messages alone, while a summary is awaited, takes what a summary tells of.
-    Where not every promised share can be kept whole, all are smaller in proportion: the cut may be for lack of room."""
+    """One that is made for the number of messages alone, while a summary is awaited, takes what a summary tells of."""
     before, now, materials = played.standing.lead, assembled.standing.lead, played.materials
     all_of_it = [one for one in materials.past if one.number >= before.since]
     count = sum(one.messages for one in all_of_it)
@@ -33,17 +34,21 @@ def a_cut_waits_for_its_summary(played: Played, assembled: Assembled) -> None:
     size = history.size(Meter(played.standing.factors), all_of_it)
     cut = [one.number for one in all_of_it if one.number < now.since]
     covers = materials.summary.covers if materials.summary else -1
-    has_room = size <= played.profile.share(Layer.HISTORY).floor <= _spare(played, assembled)
+    has_room = size <= _promised(played, assembled)
     assert max(cut) <= covers or not has_room, "layer history was cut before its summary was there"
 
 
-def _spare(played: Played, assembled: Assembled) -> int:
-    """What a budget leaves to history once the others have what they are promised, and the reminder its repetition."""
-    taken, profile, meter = assembled.tokens_by_layer, played.profile, Meter(played.standing.factors)
-    others = [layer for layer in Layer if layer not in {Layer.HISTORY, Layer.SUMMARY}]
-    promised = sum(max(taken.get(one.name.lower(), 0), profile.share(one).floor) for one in others)
-    again = opening.repeated(meter, played.materials)
-    return profile.total - promised - again - lead.size(meter, played.standing.lead)
+def _promised(played: Played, assembled: Assembled) -> int:
+    """What history may take whatever others want: its floor, or where not all floors can be kept, as much of it as of
+    theirs. What must be in is counted as it stands now, or as it stood before the cut where that is more."""
+    meter, profile, standing = Meter(played.standing.factors), played.profile, played.standing
+    needs = {layer: assembled.tokens_by_layer.get(layer.name.lower(), 0) for layer in _REQUIRED}
+    needs[Layer.BRIEFING] = max(needs[Layer.BRIEFING], standing.pinned.segment.tokens if standing.pinned else 0)
+    needs[Layer.REMINDER] += opening.repeated(meter, played.materials)
+    left = profile.total - sum(needs.values()) - lead.size(meter, standing.lead)
+    floors = sum(max(0, profile.share(layer).floor - needs.get(layer, 0)) for layer in Layer)
+    floor = profile.share(Layer.HISTORY).floor
+    return min(floor, int(floor * left / floors))
 
 
 def what_is_summarised_is_not_recapped(_: Played, assembled: Assembled) -> None:

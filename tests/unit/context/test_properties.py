@@ -63,6 +63,7 @@ RARE = (
     moves(*["say"] * 18, "shrunk", summaries="prompt", tools=0, config_words=40),
     moves(*["burst"] * 30, summaries="late"),
     moves(*["say"] * 40, summaries="lost"),
+    Talk((*[Turn("say", 0)] * 2, *[Turn("burst", 1)] * 2, Turn("say", 166)), "tiny", tools=1, summaries="late"),
 )
 """Sessions in which things happen that are rare."""
 
