@@ -1,4 +1,4 @@
-"""The shape of the house: imports run downward, pure files do no I/O, files and functions stay small."""
+"""The layout of the code: imports run downward, pure files do no I/O, handlers are thin."""
 
 import ast
 import functools
@@ -11,8 +11,10 @@ import pytest
 PACKAGE = Path("shared/parlour")
 
 FLOORS: tuple[frozenset[str], ...] = (
+    frozenset({"text"}),
     frozenset({"infra"}),
     frozenset({"principal"}),
+    frozenset({"jobs"}),
     frozenset({"context", "tenancy", "channels", "tools", "models"}),
     frozenset({"knowledge"}),
     frozenset({"pulse", "memory"}),
@@ -26,6 +28,7 @@ PURE_INFRA = {"parlour.infra.errors", "parlour.infra.jsonable", "parlour.infra.i
 """What a pure file may use of the ground floor: words and values, nothing that reaches outside."""
 
 PURE = {
+    "text": "*",
     "context": "*",
     "channels": {"envelope", "fields", "format", "gupshup", "outgoing", "sniff", "whatsapp_cloud"},
     "models": {"request", "route", "cap", "roles"},
@@ -130,7 +133,7 @@ IMPURE_LIBRARIES = {
     "random",
 }
 
-LONGEST_FILE, LONGEST_FUNCTION, LONGEST_HANDLER = 350, 50, 40
+LONGEST_HANDLER = 40
 
 DRAWERS = {"utils", "helpers", "common", "manager", "base", "core", "misc", "constants", "shared"}
 
@@ -222,16 +225,6 @@ def test_modules_do_not_import_in_a_circle(path: Path) -> None:
         if name not in seen:
             seen.add(name)
             waiting += [other for other in imports(names[name]) if other in names]
-
-
-@pytest.mark.parametrize("path", SOURCES, ids=str)
-def test_files_and_functions_stay_small(path: Path) -> None:
-    text = path.read_text("utf-8")
-    assert text.count("\n") <= LONGEST_FILE
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            assert node.end_lineno is not None
-            assert node.end_lineno - node.lineno < LONGEST_FUNCTION, f"{path}:{node.lineno} {node.name} is too long"
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=str)

@@ -1,0 +1,1 @@
+"""Text as text: sentences, words, numbers, dates, sensitive data, similarity, chunks. Pure."""
