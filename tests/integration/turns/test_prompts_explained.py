@@ -138,7 +138,7 @@ def test_what_was_forgotten_leaves_a_tombstone(desk: Desk, talk: list[UUID]) -> 
     (told,) = [one for one in step["candidates"] if one["forgotten"]]
     assert (told["lot"], told["title"]) == ("history", "")
     assert None in asked(desk, words, talk[1], gone["words"]).values()
-    with pytest.raises(NotFound, match="forgotten"):
+    with pytest.raises(NotFound, match="texts of this prompt were erased"):
         asked(desk, rebuild, talk[1], 1, 6_000)
 
 
