@@ -116,7 +116,7 @@ PURE = {
     },
     "tenancy": {"roles", "visitor", "records", "persona", "labels", "tokens", "sessions/title"},
     "turns": {"journal", "linking/codes", "own_words", "past", "polite", "records", "timing"},
-    "forgetting": {"echoes", "letters", "report", "shelves", "wrote"},
+    "forgetting": {"echoes", "letters", "report", "wrote"},
     "packs": {"format", "validate", "spelling", "built_in_kinds"},
 }
 

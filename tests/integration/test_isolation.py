@@ -49,7 +49,7 @@ OF_WHAT_IS_BURIED = {
     "linking.take_link", "linking.hold_sessions", "linking.hold_contact",
     "linking.is_unspoken", "known.fact_of", "consolidating.notes", "archiving.old_messages",
     "extracting.near_episodes", "extracting.messages_of_episode",
-    "forgetting.under_way", "forgetting.newer_turns", "forgetting.ledgers_named", "forgetting.prompts_told_of",
+    "forgetting.under_way", "forgetting.newer_turns", "forgetting.ledgers_named", "prompts.briefed_of",
     "forgetting.titles_saying",
 }  # fmt: skip
 """Reads of a row that the same act takes away: when the day is over nothing is left that could leak."""

@@ -19,6 +19,7 @@ from parlour.context.plan import Plan
 from parlour.context.render import Prompt, in_order, render
 from parlour.context.segment import Item, Layer, Lot, Segment, Source
 from parlour.context.standing import Standing
+from parlour.context.stored_text import StoredText
 from parlour.context.tokens import Meter
 from parlour.infra.errors import PromptOverflow
 
@@ -60,7 +61,7 @@ class Begun:
     segments: tuple[Segment, ...]
     entries: tuple[Entry, ...]
     calls: int
-    reminders: tuple[str, ...]
+    reminders: tuple[StoredText, ...]
     standing: Standing
     moment: Moment
     causes: tuple[Cause, ...] = ()

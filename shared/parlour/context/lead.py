@@ -13,6 +13,7 @@ from parlour.context.choose import words_in
 from parlour.context.ledger import Entry, Reason
 from parlour.context.past import WITHDRAWN, PastTurn
 from parlour.context.segment import Block, Item, Lot, Source, foreign, joined, tagged, words
+from parlour.context.stored_text import StoredText
 from parlour.context.tokens import Meter
 
 SUMMARY_TOKENS = 1_000
@@ -48,7 +49,7 @@ class Kept:
     """A line that is told word for word once its turn is not; `ours` where the agent said it. `source` names the
     message."""
 
-    text: str
+    text: StoredText
     turn: int
     source: Source
     ours: bool = False
@@ -63,7 +64,7 @@ class Summary:
 
     version: int
     until: int
-    text: str
+    text: StoredText
     kept: tuple[Kept, ...] = ()
 
     @property
@@ -97,7 +98,7 @@ class Lead:
     """
 
     since: int = 0
-    recap: tuple[str, ...] = ()
+    recap: tuple[StoredText, ...] = ()
     turns: tuple[int, ...] = ()
     forgone: int = 0
     pasted: Item | None = None

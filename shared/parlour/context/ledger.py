@@ -1,17 +1,11 @@
-"""The record of a prompt: every candidate, in or out and why, and the prompt's bytes so that it can be built again."""
+"""One prompt accounted for: every candidate, in or out and why, and the blocks that were sent."""
 
-import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
-from json.encoder import encode_basestring
+from dataclasses import dataclass
 from typing import Literal, get_args
 
 from parlour.context.cache import Miss
 from parlour.context.pins import Cause
-from parlour.context.render import Prompt, render
 from parlour.context.segment import Item, Layer, Segment
-from parlour.infra.errors import NotFound
 
 type Reason = Literal[
     "over_budget", "covered_by_pulse", "below_floor", "duplicate", "clearance", "too_large", "unreadable", "cut"
@@ -61,43 +55,3 @@ class Ledger:
         for segment in self.segments:
             found[segment.layer] = found.get(segment.layer, 0) + segment.tokens
         return {layer.name.lower(): found[layer] for layer in sorted(found) if found[layer]}
-
-    def blobs(self) -> dict[str, str]:
-        """Every text of the ledger by its hash: the prompt's pieces, and the candidates that are out. What its reader
-        may not see is not kept."""
-        pieces = [piece for segment in self.segments for block in segment.blocks for piece in block.pieces]
-        out = [entry.item.text for entry in self.entries if entry.reason not in {None, "clearance"}]
-        return {text_hash(text): text for text in [*pieces, *out]}
-
-
-@lru_cache(maxsize=2_048)
-def text_hash(text: str) -> str:
-    """What a text is kept under: the hex SHA-256 of its canonical JSON."""
-    return hashlib.sha256(encode_basestring(text).encode()).hexdigest()
-
-
-class Forgotten(NotFound):
-    """Parts of this prompt were forgotten; it cannot be built again byte for byte."""
-
-    def __init__(self, hashes: Iterable[str]) -> None:
-        gone = sorted(hashes)
-        named = ", ".join(one[:12] for one in gone[:5])
-        super().__init__(f"{len(gone)} parts of this prompt were forgotten, or their retention is over: {named}")
-        self.hashes = tuple(gone)
-
-
-def rebuild(segments: Sequence[Segment], marked: Sequence[int], blobs: Mapping[str, str]) -> Prompt:
-    """The prompt as it was sent, from what was `recorded` of it. Forgotten names the texts that are gone."""
-    if missing := {piece for one in segments for block in one.blocks for piece in block.pieces} - blobs.keys():
-        raise Forgotten(missing)
-    return render([_with_pieces(one, blobs.__getitem__) for one in segments], marked)
-
-
-def recorded(segment: Segment) -> Segment:
-    """A segment with the hashes of its pieces in the place of its pieces."""
-    return _with_pieces(segment, text_hash)
-
-
-def _with_pieces(segment: Segment, piece: Callable[[str], str]) -> Segment:
-    blocks = tuple(replace(block, pieces=tuple(map(piece, block.pieces))) for block in segment.blocks)
-    return replace(segment, blocks=blocks)

@@ -7,6 +7,7 @@ from datetime import datetime
 from parlour.context.lead import Summary
 from parlour.context.past import Message, PastTurn
 from parlour.context.segment import Item
+from parlour.context.stored_text import StoredText
 from parlour.infra.jsonable import JsonObject
 
 
@@ -32,18 +33,18 @@ class Materials:
     """
 
     turn: int
-    tools: tuple[str, ...]
+    tools: tuple[StoredText, ...]
     tiers: Sequence[Item]
-    heartbeat: str
+    heartbeat: StoredText
     words: Sequence[Message]
-    floating: str = ""
-    about: str = ""
+    floating: StoredText = ""
+    about: StoredText = ""
     briefing: Sequence[Item] = ()
     past: Sequence[PastTurn] = ()
     summary: Summary | None = None
     awaited: bool = False
     tail: Sequence[Item] = ()
-    reminders: Sequence[str] = ()
+    reminders: Sequence[StoredText] = ()
     attachments: Sequence[Item] = ()
 
 

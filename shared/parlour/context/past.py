@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from parlour.context.segment import Item, Source
-from parlour.infra.jsonable import JsonObject
+from parlour.context.stored_text import StoredJson, StoredText
 
 WITHDRAWN = "(withdrawn: its source was closed)"
 """What stands for words whose source was deleted, or closed to their reader, since they were written."""
@@ -13,7 +13,7 @@ WITHDRAWN = "(withdrawn: its source was closed)"
 class Message:
     """One message of an earlier turn; `source` names its row."""
 
-    text: str
+    text: StoredText
     source: Source
 
 
@@ -31,7 +31,7 @@ class PastTurn:
     number: int
     id: str
     asked: tuple[Message, ...]
-    called: tuple[JsonObject, ...] = ()
+    called: tuple[StoredJson, ...] = ()
     replied: tuple[Message, ...] = ()
     attached: tuple[Item, ...] = ()
     withdrawn: tuple[str, ...] = ()

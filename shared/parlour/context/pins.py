@@ -5,11 +5,12 @@ briefing that was rendered once stays, although the record goes on changing; wha
 (layer 7), until a cause on this page has it rendered anew.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Literal, get_args
 
 from parlour.context.segment import Item, Segment, Source
+from parlour.context.stored_text import StoredText
 from parlour.infra.jsonable import JsonObject
 
 type Cause = Literal[
@@ -56,12 +57,16 @@ class Pinned:
 
     segment: Segment
     sources: tuple[Source, ...]
-    about: str
+    about: StoredText
     versions: JsonObject
     clearance: int
     at: datetime
     held: tuple[Held, ...] = ()
     forgotten: bool = False
+
+    def tombstone(self) -> "Pinned":
+        """Return the briefing without its text and what it was made of; the next prompt renders a new one."""
+        return replace(self, segment=replace(self.segment, blocks=()), held=(), sources=(), forgotten=True)
 
 
 @dataclass(frozen=True, slots=True)

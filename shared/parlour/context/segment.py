@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from typing import Literal
 
+from parlour.context.stored_text import StoredText
 from parlour.context.tokens import MESSAGE_OVERHEAD, Meter
 from parlour.infra.jsonable import Json, JsonObject, canonical
 
@@ -128,12 +129,12 @@ class Item:
     """
 
     lot: Lot
-    text: str
+    text: StoredText
     source: Source
-    shorter: tuple[str, ...] = ()
+    shorter: tuple[StoredText, ...] = ()
     score: float = 0.0
     level: int = 0
-    title: str = ""
+    title: StoredText = ""
     is_json: bool = False
     also: tuple[Source, ...] = ()
 
@@ -147,7 +148,7 @@ class Block:
     tokens   its pieces, counted one by one; what the budget reckons with.
     """
 
-    pieces: tuple[str, ...]
+    pieces: tuple[StoredText, ...]
     tokens: int
     role: Role | None = None
     is_json: bool = False

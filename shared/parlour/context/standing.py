@@ -49,6 +49,12 @@ class Standing:
         pace = replace(self.pace, steps=(*self.pace.steps, steps)[-_REMEMBERED:])
         return replace(self, prints=kept, marked=marked, pace=pace)
 
+    def erased(self, *, history: bool) -> "Standing":
+        """Return the standing without the text of its briefing; with `history`, also without what leads the history,
+        which is told and cut anew from the turns that are left."""
+        pinned = self.pinned.tombstone() if self.pinned else None
+        return replace(self, pinned=pinned, lead=Lead() if history else self.lead)
+
     def beginning(self, now: datetime) -> "Standing":
         """The standing as a new turn begins: one pause more."""
         if self.asked is None:

@@ -10,12 +10,13 @@ the rest.
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import batched
 from uuid import UUID
 
-from parlour.forgetting import archives, lineage, names, report, store, taking, under_way
+from parlour.context.prompt_record import without_handles
+from parlour.forgetting import archives, lineage, report, store, taking, under_way
 from parlour.forgetting.letters import Known
 from parlour.forgetting.lineage import Reach
 from parlour.forgetting.report import Beyond, Report, Target, Unfinished
@@ -26,7 +27,7 @@ from parlour.infra import log
 from parlour.infra.dead_letters import DeadLetters
 from parlour.infra.errors import NotFound, QueueUnavailable
 from parlour.infra.ids import NewId
-from parlour.infra.jsonable import JsonObject
+from parlour.infra.jsonable import JsonObject, to_json
 from parlour.infra.objects import Store, Uploads
 from parlour.infra.postgres import Database, SecondsLeft, Transaction
 from parlour.knowledge.files import uploads
@@ -211,7 +212,7 @@ class _Work:
         seen = under_way.again(Seen, self.row.seen)
         search = Search(self._run, self.reach, seen)
         is_enough = search.look(self.seconds_left)
-        self._run(lambda tx: store.note_seen(tx, self.row.id, under_way.kept(seen)))
+        self._run(lambda tx: store.note_seen(tx, self.row.id, to_json(seen)))
         if not is_enough:
             raise Unfinished(f"nothing is gone yet, {seen.looked} records of prompts were looked through; {_AGAIN}")
         return seen
@@ -241,7 +242,7 @@ class _Work:
         taking.Taking(tx, self.principal, reach, texts, self.told, self.now, self.services.new_id).run()
         self.left.add(Left.of(reach, seen))
         self.done.are_files_gone = False
-        left, done = under_way.kept(self.left), under_way.kept(self.done)
+        left, done = to_json(self.left), to_json(self.done)
         store.note_left(tx, self.row.id, left, self.told.to_json(None), done)
 
     def _take_up(self, row: UnderWayRow) -> None:
@@ -269,7 +270,7 @@ class _Work:
         self._note_done()
 
     def _note_done(self) -> None:
-        done = under_way.kept(self.done)
+        done = to_json(self.done)
         self._run(lambda tx: store.note_done(tx, self.row.id, done))
 
     def _letters(self) -> None:
@@ -343,4 +344,9 @@ def _dropping(query: str, ids: list[UUID]) -> Callable[[Transaction], int]:
 
 
 def _renaming(records: Sequence[tuple[UUID, int]], handles: Sequence[str]) -> Callable[[Transaction], None]:
-    return lambda tx: names.rename(tx, records, handles)
+    def rename(tx: Transaction) -> None:
+        for row in store.ledgers_named(tx, records):
+            basis, made = (without_handles(one, handles) if one else None for one in (row.basis, row.made))
+            store.put_ledger(tx, replace(row, basis=basis, made=made))
+
+    return rename

@@ -21,6 +21,7 @@ from parlour.forgetting.store import ArchiveRow, ChangedRow, MessageRow, Placed
 from parlour.infra.errors import Conflict, NotFound
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
+from parlour.turns.prompts import store as prompt_store
 
 _TOLD_OF = ("entities", "documents", "files", "context_rows", "messages", "facts", "episodes", "handles")
 """What prompts and Pulses name as the sources of their words."""
@@ -312,7 +313,7 @@ def _outward(tx: Transaction, found: Reach) -> None:
     next_to = store.ids(tx, "around", ids=own) if own else []
     found.pulses = list(dict.fromkeys([*(row.entity_id for row in written), *next_to, *_changed_ids(found)]))
     about = [f"{table}/{one}" for table in ("pulses", "pulse_changes") for one in found.pulses]
-    briefed = store.ids(tx, "prompts_told_of", told=[*found.told(), *about, *found.said_of()])
+    briefed = prompt_store.briefed_of(tx, [*found.told(), *about, *found.said_of()])
     found.briefed = [one for one in briefed if str(one) not in found.rows.get("session_prompts", {})]
     found.add("session_prompts", found.briefed, "emptied")
     sessions = [*found.sessions, *found.touched]

@@ -352,13 +352,6 @@ SELECT 'pulse_questions', id::text, entity_id
 SELECT 'pulse_ledgers', id::text, entity_id
   FROM pulse_ledgers WHERE told_of && %(told)s::text[] OR entity_id = ANY(%(own)s::uuid[]);
 
--- name: prompts_told_of
--- The sessions whose pinned briefing was made of some sources (table/id).
-SELECT p.session_id AS id
-  FROM session_prompts p
- WHERE EXISTS (SELECT FROM jsonb_array_elements(p.briefing -> 'sources') s
-                WHERE (s ->> 'table') || '/' || (s ->> 'id') = ANY(%(told)s::text[]));
-
 -- name: objects
 -- Where the bytes of what came with some messages lie.
 SELECT a.object_key AS id
@@ -584,15 +577,6 @@ UPDATE extractions x
           LEFT JOIN context_rows r ON r.session_id = s.id AND r.kind = 'summary_anchor'
          GROUP BY s.id) n
  WHERE x.session_id = n.id;
-
--- name: standings
--- What was kept of some sessions' prompts.
-SELECT session_id, standing, briefing FROM session_prompts WHERE session_id = ANY(%(ids)s::uuid[]) ORDER BY session_id;
-
--- name: put_standing
--- What is left of what a session's prompts stand on.
-UPDATE session_prompts SET standing = %(standing)s, briefing = %(briefing)s
- WHERE session_id = %(session_id)s;
 
 -- name: drop_pulses
 -- Take away what was written from some sources (table/id) or about some records, what says some values of others, and

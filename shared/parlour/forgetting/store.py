@@ -112,15 +112,6 @@ class Whose:
 
 
 @dataclass(frozen=True, slots=True)
-class StandingRow:
-    """What was kept of a session's prompts."""
-
-    session_id: UUID
-    standing: JsonObject
-    briefing: JsonObject | None
-
-
-@dataclass(frozen=True, slots=True)
 class ReportRow:
     """One forgetting, whether it is over or under way."""
 
@@ -229,16 +220,6 @@ def first_month(tx: Transaction) -> date | None:
 
 def texts_saying(tx: Transaction, month: date, hashes: Sequence[str], patterns: Sequence[str]) -> list[str]:
     return words(tx, "texts_saying", month=month, hashes=list(hashes), patterns=list(patterns))
-
-
-def standings(tx: Transaction, sessions: Sequence[UUID]) -> list[StandingRow]:
-    return tx.all(SQL["standings"], StandingRow, ids=list(sessions))
-
-
-def put_standing(
-    tx: Transaction, session_id: UUID, standing: JsonObject, briefing: JsonObject | None
-) -> None:  # fmt: skip
-    tx.run(SQL["put_standing"], session_id=session_id, standing=standing, briefing=briefing)
 
 
 def begin_forgetting(tx: Transaction, row: ReportRow) -> None:

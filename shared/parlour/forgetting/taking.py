@@ -10,7 +10,8 @@ from datetime import datetime
 from itertools import batched
 from uuid import UUID
 
-from parlour.forgetting import echoes, prompts, records, report, store
+from parlour.context.prompt_record import MIN_IDENTIFYING_CHARS
+from parlour.forgetting import echoes, records, report, store
 from parlour.forgetting.lineage import Reach
 from parlour.forgetting.report import Beyond, Report
 from parlour.forgetting.texts import Texts
@@ -19,7 +20,7 @@ from parlour.infra.ids import NewId
 from parlour.infra.postgres import Transaction
 from parlour.knowledge.records import stale
 from parlour.principal import Principal
-from parlour.turns.prompts.prompting import ANYBODYS
+from parlour.turns.prompts import store as prompt_store
 
 _MESSAGES_OF_AN_ANCHOR = 50
 _TEXTS_AT_ONCE = 5_000
@@ -112,7 +113,8 @@ class Taking:
         again = [one for one in reach.pulses if one not in own]
         stale.mark_alone(tx, again, "changed", self.now)
         self._anew("pulse", again)
-        prompts.blank(tx, reach.briefed, [*reach.touched, *reach.nearby])
+        touched = [*reach.touched, *reach.nearby]
+        prompt_store.erase_standings(tx, [*reach.briefed, *touched], touched)
 
     def _without_supported(self) -> list[UUID]:
         """The facts that go: those that another message says as well stay."""
@@ -130,7 +132,7 @@ class Taking:
     def _texts(self) -> None:
         for month, hashes in sorted(self.texts.emptied.items()):
             for some in batched(sorted(hashes), _TEXTS_AT_ONCE, strict=False):
-                store.run(self.tx, "empty_texts", month=month, hashes=list(some), short=ANYBODYS)
+                store.run(self.tx, "empty_texts", month=month, hashes=list(some), short=MIN_IDENTIFYING_CHARS)
         for month, hashes in sorted(self.texts.dropped.items()):
             for some in batched(sorted(hashes), _TEXTS_AT_ONCE, strict=False):
                 store.run(self.tx, "drop_texts", month=month, hashes=list(some))

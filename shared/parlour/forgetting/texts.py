@@ -7,25 +7,20 @@ more which texts were theirs. Where there is no time to look through all others'
 goes as well: it is better that an old prompt cannot be shown than that something forgotten can.
 """
 
-import json
 from collections.abc import Callable, Sequence, Set
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from itertools import batched
 from typing import Protocol
 from uuid import UUID
 
-from parlour.context.ledger import text_hash
-from parlour.context.segment import foreign
-from parlour.forgetting import echoes, names, store
+from parlour.context.prompt_record import ErasureQuery, PromptRecord, block_hashes, message_hashes
+from parlour.forgetting import echoes, store
 from parlour.forgetting.lineage import Reach
-from parlour.forgetting.shelves import Shelf, Sought
 from parlour.forgetting.store import LedgerRow, Whose
 from parlour.forgetting.under_way import BEFORE_ALL, Hashes, Seen
-from parlour.infra.jsonable import JsonObject, canonical
 from parlour.infra.postgres import SecondsLeft, Transaction
-from parlour.turns.prompts import store as kept
+from parlour.turns.prompts import store as prompt_store
 
 _AT_ONCE = 400
 """Records read in one transaction; some five megabytes."""
@@ -36,7 +31,6 @@ _SECONDS_KEPT = 8.0
 _TEXTS_AT_ONCE = 5_000
 """Texts looked at for words in one statement."""
 
-_EMPTY = text_hash("")
 _EVER = datetime(1970, 1, 1, tzinfo=UTC)
 
 type _Read[R] = Callable[[Transaction], R]
@@ -109,14 +103,14 @@ class Search:
 
     def _through(self, left: SecondsLeft, since: datetime, *, mine: bool) -> bool:
         """Whether there was time to read all records of theirs, or of others, from some time on."""
-        seen, sought = self.seen, _sought(self.reach)
+        seen, query = self.seen, _query(self.reach)
         first = self.read(store.first_month)
         month = max(first or since.date(), since.date().replace(day=1))
         whose = Whose([*self.reach.sessions, *self.reach.touched], self.reach.user_id, mine, since)
         while left() >= _SECONDS_KEPT:
             rows = self.read(_reading(whose, month, seen.last))
             for row in rows:
-                (self._of_theirs if mine else self._of_others)(row, sought)
+                (self._of_theirs if mine else self._of_others)(row, query)
             seen.looked += len(rows) if seen.stage != "everybodys" else 0
             if len(rows) < _AT_ONCE:
                 seen.last = BEFORE_ALL
@@ -124,41 +118,38 @@ class Search:
             seen.last = rows[-1].turn_id, rows[-1].step
         return False
 
-    def _of_theirs(self, row: LedgerRow, sought: Sought) -> None:
+    def _of_theirs(self, row: LedgerRow, query: ErasureQuery) -> None:
         """A record of the same people or conversations."""
-        shelves, hashes = _opened(row)
+        record = PromptRecord.read(row.basis, row.made)
         if row.session_id in self.reach.sessions:
-            _note(self.seen.own, row, hashes)
+            _note(self.seen.own, row, record.texts)
             if self.seen.stage not in {"theirs", "others"} and not self.seen.is_whole:
-                self.seen.everybodys.update(*(one.everybodys() for one in shelves))
+                self.seen.everybodys.update(record.tenant_texts())
             return
-        _note(self.seen.talked, row, hashes)
-        of_session = replace(sought, numbers=self.reach.numbers.get(row.session_id or row.turn_id, set()))
-        self._found(row, shelves, of_session)
-        if row.made is not None and str(row.turn_id) in sought.turns:
-            made = Shelf.of(row.made)
-            _note(self.seen.emptied, row, made.hashes - made.everybodys() - {_EMPTY})
+        _note(self.seen.talked, row, record.texts)
+        of_session = replace(query, numbers=self.reach.numbers.get(row.session_id or row.turn_id, set()))
+        self._found(row, record, of_session)
+        if str(row.turn_id) in query.turns:
+            _note(self.seen.emptied, row, PromptRecord.read(None, row.made).personal_texts())
 
-    def _of_others(self, row: LedgerRow, sought: Sought) -> None:
-        shelves, hashes = _opened(row)
-        _note(self.seen.shared, row, hashes & self.seen.own.get(row.month, set()))
-        self._found(row, shelves, sought)
+    def _of_others(self, row: LedgerRow, query: ErasureQuery) -> None:
+        record = PromptRecord.read(row.basis, row.made)
+        _note(self.seen.shared, row, record.texts & self.seen.own.get(row.month, set()))
+        self._found(row, record, query)
 
-    def _found(self, row: LedgerRow, shelves: Sequence[Shelf], sought: Sought) -> None:
-        ids = sought.ids
-        found = {text for one in shelves if sought.numbers or one.mentions(ids) for text in one.sought(sought)}
-        _note(self.seen.emptied, row, found - {_EMPTY})
-        if any(names.are_in(one.text, self.reach.handles) for one in shelves):
+    def _found(self, row: LedgerRow, record: PromptRecord, query: ErasureQuery) -> None:
+        _note(self.seen.emptied, row, record.texts_of(query))
+        if record.names(self.reach.handles):
             self.seen.naming.add((row.turn_id, row.step))
         if row.session_id in self.reach.nearby:
-            _note(self.seen.near, row, {text for one in shelves for text in one.hashes - one.everybodys()} - {_EMPTY})
+            _note(self.seen.near, row, record.personal_texts())
         partly = _sources(self.reach.said_of())
-        if partly.sources and any(one.mentions(partly.ids) for one in shelves):
-            _note(self.seen.suspects, row, {text for one in shelves for text in one.sought(partly)})
+        if partly.sources:
+            _note(self.seen.suspects, row, record.texts_of(partly))
 
     def _by_words(self, texts: Texts, bodies: Sequence[str]) -> None:
         """What goes for its words alone: the very text of a message, and what repeats its telling words."""
-        very = {text_hash(form) for body in bodies for form in (body, foreign(body)) if body.strip()}
+        very = {key for body in bodies if body.strip() for key in message_hashes(body)}
         patterns = echoes.patterns(self.reach.needles)
         for month, hashes in self.seen.talked.items():
             found = texts.emptied.setdefault(month, set())
@@ -179,39 +170,23 @@ class Search:
         for month, hashes in texts.emptied.items():
             named = sorted(hashes & (self.seen.talked.get(month, set()) | self.seen.near.get(month, set())))
             words = self.read(_words(month, named)) if named else {}
-            hashes |= {text_hash(canonical(one)) for text in words.values() for one in blocks(text)}
-
-
-def blocks(text: str) -> list[JsonObject]:
-    """The content blocks of a message that is kept as JSON; none of any other text."""
-    if not text.startswith("{"):
-        return []
-    with suppress(ValueError):
-        found = json.loads(text)
-        content = found.get("content") if isinstance(found, dict) else None
-        return [one for one in content if isinstance(one, dict)] if isinstance(content, list) else []
-    return []
-
-
-def _opened(row: LedgerRow) -> tuple[list[Shelf], set[str]]:
-    shelves = [Shelf.of(given) for given in (row.basis, row.made) if given is not None]
-    return shelves, set[str]().union(*(one.hashes for one in shelves)) - {_EMPTY}
+            hashes |= {key for text in words.values() for key in block_hashes(text)}
 
 
 def _note(into: Hashes, row: LedgerRow, hashes: set[str]) -> None:
     into.setdefault(row.month, set()).update(hashes)
 
 
-def _sources(told: Sequence[str]) -> Sought:
-    return Sought({(table, one) for table, _, one in (each.partition("/") for each in told)})
+def _sources(told: Sequence[str]) -> ErasureQuery:
+    return ErasureQuery({(table, one) for table, _, one in (each.partition("/") for each in told)})
 
 
-def _sought(reach: Reach) -> Sought:
+def _query(reach: Reach) -> ErasureQuery:
     sources = set(_sources(reach.told()).sources)
     sources |= {(table, str(one)) for table in ("pulses", "pulse_changes") for one in reach.pulses}
     sources |= {(table, str(one)) for table in ("agent_states", "summaries", "kept_verbatim") for one in reach.touched}
     sources |= {("turns", str(one)) for one in reach.turns}  # what was called in them, as history tells of it
-    return Sought(sources, {str(one) for one in reach.turns})
+    return ErasureQuery(sources, {str(one) for one in reach.turns})
 
 
 def _reading(whose: Whose, month: date, last: tuple[UUID, int]) -> _Read[list[LedgerRow]]:
@@ -219,7 +194,7 @@ def _reading(whose: Whose, month: date, last: tuple[UUID, int]) -> _Read[list[Le
 
 
 def _words(month: date, hashes: Sequence[str]) -> _Read[dict[str, str]]:
-    return lambda tx: kept.blobs(tx, month, hashes)
+    return lambda tx: prompt_store.blobs(tx, month, hashes)
 
 
 def _saying(month: date, hashes: Sequence[str], patterns: Sequence[str]) -> _Read[list[str]]:

@@ -4,19 +4,15 @@
 only by words was taken away; `Done` what of that is done. All three are gone with the end. Pure.
 """
 
-import functools
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import date
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import Literal
 from uuid import UUID
 
 from parlour.forgetting.lineage import Reach
 from parlour.forgetting.store import ArchiveRow
-from parlour.infra.jsonable import JsonObject
-
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
+from parlour.infra.jsonable import JsonObject, from_json
 
 type Hashes = dict[date, set[str]]
 """Texts by the month that they are kept under."""
@@ -112,23 +108,10 @@ class Done:
     queue: str = ""
 
 
-def kept(value: object) -> JsonObject:
-    """A part as it is written down."""
-    found: JsonObject = _adapter(cast("Hashable", type(value))).dump_python(value, mode="json")
-    return found
-
-
 def again[T](kind: type[T], given: JsonObject | None) -> T:
-    """The same part back; a new one where none was written down."""
-    return kind() if given is None else cast("T", _adapter(cast("Hashable", kind)).validate_python(given))
+    """Return a part as `to_json` wrote it down; a new one where none was."""
+    return kind() if given is None else from_json(kind, given)
 
 
 def _both[T](some: Iterable[T], more: Iterable[T]) -> list[T]:
     return list(dict.fromkeys([*some, *more]))
-
-
-@functools.cache
-def _adapter(kind: Hashable) -> "TypeAdapter[Any]":
-    from pydantic import TypeAdapter  # noqa: PLC0415 - heavy; the settings have it loaded by then
-
-    return TypeAdapter(cast("type[Any]", kind))

@@ -1,9 +1,15 @@
 """The shape of everything that travels as JSON: queue bodies, content blocks, jsonb columns."""
 
+import functools
 import hashlib
 import json
+from collections.abc import Hashable
 from functools import lru_cache
 from json.encoder import encode_basestring
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 type Json = bool | int | float | str | list["Json"] | dict[str, "Json"] | None
 type JsonObject = dict[str, Json]
@@ -25,3 +31,27 @@ def digest(value: object) -> str:
 def digest_of(texts: tuple[str, ...]) -> str:
     """The digest of a list of texts; most are asked for again and again."""
     return hashlib.sha256(f"[{','.join(map(encode_basestring, texts))}]".encode()).hexdigest()
+
+
+def adapter(kind: type[Any]) -> "TypeAdapter[Any]":
+    """Return what reads and writes values of a dataclass as JSON."""
+    return _adapter(cast("Hashable", kind))
+
+
+@functools.cache
+def _adapter(kind: Hashable) -> "TypeAdapter[Any]":
+    from pydantic import TypeAdapter  # noqa: PLC0415 - heavy; the settings have it loaded by then
+
+    return TypeAdapter(cast("type[Any]", kind))
+
+
+def to_json(value: object) -> JsonObject:
+    """Return a dataclass as a JSON object by its fields' names; fields that have their defaults are left out."""
+    found: JsonObject = adapter(type(value)).dump_python(value, mode="json", exclude_defaults=True)
+    return found
+
+
+def from_json[T](kind: type[T], given: JsonObject) -> T:
+    """Return the dataclass that `to_json` wrote."""
+    found: T = adapter(kind).validate_python(given)
+    return found

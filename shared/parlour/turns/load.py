@@ -9,9 +9,9 @@ from uuid import UUID
 from parlour.context import budget, heartbeat, tiers
 from parlour.context.assemble import is_due
 from parlour.context.calls import Round
-from parlour.context.forms import Basis
 from parlour.context.materials import Materials, Moment
 from parlour.context.past import Message
+from parlour.context.prompt_record import PromptInputs
 from parlour.context.segment import Item, Lot, Source
 from parlour.context.tokens import Meter
 from parlour.infra.errors import Misconfigured, NotFound
@@ -122,13 +122,13 @@ class _Reading:
         found = resumed(self.tx, self.lease.id, self.turn.id)
         if found is None:
             return None
-        basis, rounds, steps = found
-        moment = basis.begun.moment
+        inputs, rounds, steps = found
+        moment = inputs.begun.moment
         is_stale = moment.at != self.turn.frozen_at or moment.clearance > self.principal.clearance
-        if is_stale or self._is_closed(basis):
+        if is_stale or self._is_closed(inputs):
             return None
         return Prompting(
-            basis.materials, basis.profile, moment, basis.standing, basis.begun, self._writes(), rounds, steps,
+            inputs.materials, inputs.profile, moment, inputs.standing, inputs.begun, self._writes(), rounds, steps,
             recorded=True,
         )  # fmt: skip
 
@@ -160,13 +160,13 @@ class _Reading:
             self.tx, self.lease.id, self.turn.number, self.model, self.principal.clearance, self.turn.frozen_at
         )
 
-    def _is_closed(self, basis: Basis) -> bool:
+    def _is_closed(self, inputs: PromptInputs) -> bool:
         """Whether something that the turn's prompts tell of was deleted or closed to their reader since."""
-        told = [*basis.materials.attachments, *basis.materials.tail]
+        told = [*inputs.materials.attachments, *inputs.materials.tail]
         return (
             self.is_withheld
             or self._earlier().is_changed
-            or briefed.since(self.principal, self.tx, basis.begun.standing.pinned)[1]
+            or briefed.since(self.principal, self.tx, inputs.begun.standing.pinned)[1]
             or resuming.is_closed(self.tx, self.lease.id, told, self.principal.clearance)
         )
 

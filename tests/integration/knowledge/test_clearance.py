@@ -15,7 +15,7 @@ from local.database import APP, Cluster
 from local.scratch import PASSWORD
 from parlour.api.app import create_app
 from parlour.api.connections import Connections
-from parlour.context.ledger import text_hash
+from parlour.context.stored_text import text_hash
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database, connector
 from parlour.knowledge.tools import kit

@@ -2,14 +2,16 @@
 
 import hashlib
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
 import pytest
 
-from parlour.context.ledger import REASONS, text_hash
-from parlour.context.packing import packed, unpacked
+from parlour.context.ledger import REASONS
+from parlour.context.prompt_record import PromptInputs, dump, restore
+from parlour.context.stored_text import text_hash
 from parlour.infra.errors import Forbidden, InvalidRequest, NotFound
 from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import canonical
@@ -34,14 +36,14 @@ def asked(desk: Desk, ask: Any, *given: Any, by: Principal | None = None, **more
         return ask(principal, tx, *given, **more)
 
 
-def rewrite(desk: Desk, change: Callable[[Any], None]) -> None:
+def rewrite(desk: Desk, change: Callable[[PromptInputs], PromptInputs]) -> None:
     """Change what the records of all turns say that their prompts were made of."""
+    texts = {str(key): str(text) for key, text in desk.rows("SELECT hash, words FROM ledger_blobs")}
     for turn, step, kept in desk.rows("SELECT turn_id, step, basis FROM ledgers WHERE basis IS NOT NULL"):
         assert isinstance(kept, bytes)
-        basis = unpacked(kept)
-        change(basis)
+        changed, _ = dump(change(restore(PromptInputs, kept, texts)))
         place = f"turn_id = '{turn}' AND step = {step}"
-        desk.rows(f"UPDATE ledgers SET basis = '\\x{packed(basis).hex()}' WHERE {place} RETURNING 1")
+        desk.rows(f"UPDATE ledgers SET basis = '\\x{changed.hex()}' WHERE {place} RETURNING 1")
 
 
 def test_every_token_and_every_candidate_is_accounted_for(desk: Desk, talk: list[UUID]) -> None:
@@ -103,7 +105,7 @@ def test_words_are_read_by_the_hashes_that_the_turn_names(desk: Desk, talk: list
     assert "How wide is the crack at C4" in "".join(asked(desk, words, talk[1], named).values())
     assert asked(desk, words, talk[0], named) == {}
     about = text_hash("Priya")  # the record of the turn names it, no prompt or candidate does
-    rewrite(desk, lambda basis: basis["materials"].update(about=about))
+    rewrite(desk, lambda inputs: replace(inputs, materials=replace(inputs.materials, about="Priya")))
     assert asked(desk, words, talk[1], [about]) == {}
     with pytest.raises(InvalidRequest):
         asked(desk, words, talk[1], ["x"] * 101)
@@ -136,7 +138,7 @@ def test_what_was_forgotten_leaves_a_tombstone(desk: Desk, talk: list[UUID]) -> 
     (told,) = [one for one in step["candidates"] if one["forgotten"]]
     assert (told["lot"], told["title"]) == ("history", "")
     assert None in asked(desk, words, talk[1], gone["words"]).values()
-    with pytest.raises(NotFound, match="forgotten"):
+    with pytest.raises(NotFound, match="texts of this prompt were erased"):
         asked(desk, rebuild, talk[1], 1, 6_000)
 
 
@@ -214,7 +216,10 @@ def test_a_prompt_made_under_more_clearance_stays_hidden_when_the_binding_is_low
     desk: Desk, talk: list[UUID]
 ) -> None:
     viewer = Principal(desk.tenant_id, "member", id=uuid7(desk.clock()), clearance=1, roles=frozenset({"viewer"}))
-    rewrite(desk, lambda basis: basis["begun"]["moment"].update(clearance=2))
+    rewrite(
+        desk,
+        lambda inputs: replace(inputs, begun=replace(inputs.begun, moment=replace(inputs.begun.moment, clearance=2))),
+    )
     with pytest.raises(NotFound):
         asked(desk, explain, talk[1], by=viewer)
     assert asked(desk, explain, talk[1])

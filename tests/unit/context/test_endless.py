@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import pytest
 
-from parlour.context import lead, shelving
+from parlour.context import lead
 from parlour.context.assemble import Assembled, begin
 from parlour.context.budget import MESSAGING
 from parlour.context.past import PastTurn
 from parlour.context.segment import Layer, Lot, Source
 from parlour.context.standing import Standing
-from parlour.infra.jsonable import canonical
+from parlour.infra.jsonable import canonical, to_json
 from tests.unit.context import wording
 from tests.unit.context.making import MOMENT, item, materials, message
 from tests.unit.context.summing import Summariser
@@ -58,7 +58,7 @@ def _sizes(assembled: Assembled, standing: Standing) -> dict[str, int]:
     tokens = assembled.tokens_by_layer
     return {
         "prompt": sum(tokens.values()), "lead": tokens.get(Layer.SUMMARY.name.lower(), 0), "history": tokens["history"],
-        "standing": len(canonical(shelving.to_json(replace(standing, pinned=None)))),
+        "standing": len(canonical(to_json(replace(standing, pinned=None)))),
         "entries": len(assembled.ledger.entries),
     }  # fmt: skip
 

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from parlour.context import forms
-from parlour.context.forms import Basis
+from parlour.context import prompt_record
+from parlour.context.prompt_record import PromptInputs
 from parlour.context.segment import Lot
 from parlour.infra.jsonable import JsonObject
 from parlour.knowledge.records.definition import Definition
@@ -79,8 +79,8 @@ def test_everything_that_stands_there_or_was_counted_is_told_of() -> None:
 
 def test_the_prompt_is_made_again_from_its_record() -> None:
     made = prompted(crowded())
-    basis, words = forms.shelved(made.basis)
-    again = forms.unshelved(Basis, basis, words).begun.step(1, ())
+    inputs, texts = prompt_record.dump(made.inputs)
+    again = prompt_record.restore(PromptInputs, inputs, texts).begun.step(1, ())
     assert again.prompt.hash == made.assembled.prompt.hash
 
 

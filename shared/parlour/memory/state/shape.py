@@ -9,8 +9,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, get_args
 
 from parlour.context.choose import words_in
-from parlour.context.forms import from_json as parsed
-from parlour.context.shelving import to_json as dumped
+from parlour.infra import jsonable
 from parlour.infra.jsonable import JsonObject
 
 type Kind = Literal["task", "doc", "note", "idea", "question"]
@@ -133,12 +132,12 @@ _SUMMARISED = tuple(one.name for one in fields(State) if one.name != "current_un
 
 def to_json(state: State) -> JsonObject:
     """As it is kept; what says nothing is left out."""
-    return dumped(state)
+    return jsonable.to_json(state)
 
 
 def from_json(given: JsonObject) -> State:
     """The notes back."""
-    return parsed(State, given)
+    return jsonable.from_json(State, given)
 
 
 def clipped(text: object, most: int) -> str:

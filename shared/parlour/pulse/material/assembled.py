@@ -7,10 +7,10 @@ from datetime import datetime
 from parlour.context import assemble
 from parlour.context.assemble import Assembled, Begun
 from parlour.context.budget import Profile, Share
-from parlour.context.forms import Basis
 from parlour.context.marks import Pace
 from parlour.context.materials import Materials, Moment
 from parlour.context.past import Message
+from parlour.context.prompt_record import PromptInputs
 from parlour.context.segment import Item, Layer, Lot, Source
 from parlour.context.standing import Standing
 from parlour.pulse.material.documents import Document
@@ -34,12 +34,12 @@ class Prompted:
     """A prompt for one level of one record.
 
     documents  those that are in it, with their words as they stand there.
-    basis      what it was made of, for its record.
+    inputs     what it was made of, for its record.
     """
 
     assembled: Assembled
     documents: tuple[Document, ...]
-    basis: Basis
+    inputs: PromptInputs
 
     @property
     def told_of(self) -> tuple[str, ...]:
@@ -60,7 +60,7 @@ def prompt(
     standing = Standing(pace=_ALONE)
     begun = assemble.begin(materials, standing, PROFILE, Moment(now, level, model, {}))
     assembled = begun.step(1, ())
-    return Prompted(assembled, _kept(begun, found), Basis(materials, standing, PROFILE, begun))
+    return Prompted(assembled, _kept(begun, found), PromptInputs(materials, standing, PROFILE, begun))
 
 
 def _kept(begun: Begun, found: Sequence[Document]) -> tuple[Document, ...]:

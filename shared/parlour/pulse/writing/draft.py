@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from uuid import UUID
 
-from parlour.context import forms
+from parlour.context import prompt_record
 from parlour.infra import log
 from parlour.infra.errors import Misconfigured
 from parlour.infra.ids import NewId
@@ -93,7 +93,7 @@ class Outcome:
     def ledger(self, ledger_id: UUID) -> NewLedger:
         """The record of the prompt."""
         draft = self.draft
-        basis, words = forms.shelved(draft.prompted.basis)
+        basis, words = prompt_record.dump(draft.prompted.inputs)
         told_of = dict.fromkeys(one for document in draft.candidates for one in document.told_of)
         return NewLedger(
             ledger_id, draft.about.id, draft.level, self.at, _named(self.answered or draft.choices[0]),

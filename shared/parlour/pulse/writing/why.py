@@ -2,9 +2,8 @@
 
 from collections.abc import Mapping
 
-from parlour.context import forms
-from parlour.context.forms import Basis
-from parlour.context.ledger import Entry, Forgotten
+from parlour.context.ledger import Entry
+from parlour.context.prompt_record import PromptInputs, read
 from parlour.context.segment import Layer
 from parlour.infra.errors import NotFound
 from parlour.infra.jsonable import Json, JsonObject, canonical
@@ -38,37 +37,31 @@ def why(principal: Principal, tx: Transaction, ref: Ref, version: int | None = N
     row = store.ledger(tx, entity.id, level, version)
     if row is None:
         raise NotFound(f"there is no record of a prompt for the Pulse of {entity.handle}: none was made, or it is over")
-    return {"record": entity.handle, **_told(row, _words(tx, row))}
+    texts = store.words(tx, row.month, sorted(read(PromptInputs, row.basis)[1]))
+    return {"record": entity.handle, **_told(row, texts)}
 
 
-def _words(tx: Transaction, row: LedgerRow) -> dict[str, str]:
-    return store.words(tx, row.month, sorted(forms.hashes(row.basis)))
-
-
-def _told(row: LedgerRow, words: Mapping[str, str]) -> JsonObject:
+def _told(row: LedgerRow, texts: Mapping[str, str]) -> JsonObject:
     named: JsonObject = {
         "level": row.level, "version": row.version, "at": row.at.isoformat(), "model": row.model,
         "outcome": row.outcome, "prompt_hash": row.prompt_hash,
     }  # fmt: skip
-    try:
-        basis, forgotten = forms.unshelved(Basis, row.basis, words), False
-    except Forgotten:
-        basis, forgotten = forms.named(Basis, row.basis), True
-    candidates: list[Json] = [_candidate(one, words) for one in basis.begun.entries if _is_material(one)]
+    inputs, missing = read(PromptInputs, row.basis, texts)
+    candidates: list[Json] = [_candidate(one) for one in inputs.begun.entries if _is_material(one)]
     layers: dict[Layer, int] = {}
-    for segment in basis.begun.segments:
+    for segment in inputs.begun.segments:
         layers[segment.layer] = layers.get(segment.layer, 0) + segment.tokens
     listed: list[Json] = [{"layer": one.name.lower(), "tokens": layers[one]} for one in sorted(layers) if layers[one]]
     return {
-        **named, "tokens": sum(layers.values()), "budget": basis.profile.total, "layers": listed,
-        "candidates": candidates, "forgotten": forgotten, **_again(row, basis, forgotten=forgotten),
+        **named, "tokens": sum(layers.values()), "budget": inputs.profile.total, "layers": listed,
+        "candidates": candidates, "forgotten": bool(missing), **_again(row, inputs, is_erased=bool(missing)),
     }  # fmt: skip
 
 
-def _again(row: LedgerRow, basis: Basis, *, forgotten: bool) -> JsonObject:
-    if forgotten:
+def _again(row: LedgerRow, inputs: PromptInputs, *, is_erased: bool) -> JsonObject:
+    if is_erased:
         return {"matches": False, "prompt": None}
-    prompt = basis.begun.step(1, ()).prompt
+    prompt = inputs.begun.step(1, ()).prompt
     sent = canonical([list(prompt.tools), list(prompt.system), list(prompt.messages)])
     return {"matches": prompt.hash == row.prompt_hash, "prompt": sent}
 
@@ -77,12 +70,17 @@ def _is_material(entry: Entry) -> bool:
     return entry.item.lot.layer is Layer.BRIEFING
 
 
-def _candidate(entry: Entry, words: Mapping[str, str]) -> Json:
+def _candidate(entry: Entry) -> Json:
     """As it was, or what is left of it: of what was forgotten a text is its hash."""
     item = entry.item
-    text, title = (words.get(one, one) for one in (item.text, item.title))
     return {
-        "title": title, "source": f"{item.source.table}/{item.source.id}", "lot": str(item.lot), "level": item.level,
-        "tokens": entry.tokens, "score": round(item.score, 4), "reason": entry.reason, "shortened": entry.shortened,
-        "text": text,
-    }  # fmt: skip
+        "title": item.title,
+        "source": f"{item.source.table}/{item.source.id}",
+        "lot": str(item.lot),
+        "level": item.level,
+        "tokens": entry.tokens,
+        "score": round(item.score, 4),
+        "reason": entry.reason,
+        "shortened": entry.shortened,
+        "text": item.text,
+    }

@@ -41,7 +41,7 @@ def explain(principal: Principal, tx: Transaction, turn_id: UUID, step: int | No
     """
     found = recorded.read(principal, tx, turn_id)
     chosen = found.asked if step is None else [found.step(step)]
-    profile = found.asked[-1].basis.profile
+    profile = found.asked[-1].inputs.profile
     return {
         "turn": turn(found),
         "gone": gone(found),
@@ -82,13 +82,13 @@ def gone(found: Recorded) -> list[Json]:
 def _step(found: Recorded, asked: Asked) -> JsonObject:
     return {
         "step": asked.step, "anew": asked.is_anew, "at": asked.at.isoformat(), "model": asked.model, "hash": asked.hash,
-        "tokens": asked.tokens, "layers": layers(asked.segments, asked.basis.profile),
+        "tokens": asked.tokens, "layers": layers(asked.segments, asked.inputs.profile),
         "segments": [_segment(one, asked, found) for one in asked.segments if one.blocks],
         "candidates": [candidate(one, found.words) for one in asked.entries],
-        "marks": marks(asked.segments, asked.made.marked), "causes": list(asked.causes),
-        "briefing": _briefing(asked.basis.begun.standing.pinned, asked.basis.begun.moment.at),
+        "marks": marks(asked.segments, asked.record.marked), "causes": list(asked.causes),
+        "briefing": _briefing(asked.inputs.begun.standing.pinned, asked.inputs.begun.moment.at),
         "cached": {"blocks": asked.cached, "tokens": _first(asked.segments, asked.cached)},
-        "miss": _miss(asked.made.miss, found.reported.get(asked.step)),
+        "miss": _miss(asked.record.miss, found.reported.get(asked.step)),
         "reported": _reported(found.reported.get(asked.step)),
     }  # fmt: skip
 
@@ -116,7 +116,7 @@ def _segment(segment: Segment, asked: Asked, found: Recorded) -> JsonObject:
         "blocks": [
             {
                 "number": number, "role": block.role, "tokens": block.tokens, "words": list(block.pieces),
-                "is_json": block.is_json, "marked": number in asked.made.marked, "cached": number <= asked.cached,
+                "is_json": block.is_json, "marked": number in asked.record.marked, "cached": number <= asked.cached,
                 "forgotten": any(one not in found.words for one in block.pieces),
                 "withheld": any(one in found.withheld for one in block.pieces),
             }

@@ -11,15 +11,13 @@ from parlour.context.assemble import Assembled, Begun, begin, until_recall
 from parlour.context.budget import Profile
 from parlour.context.calls import Round
 from parlour.context.fill import Halfway
-from parlour.context.forms import Basis, Made, from_json, hashes, shelved, unshelved
 from parlour.context.lead import StandIn, Summary
-from parlour.context.ledger import Entry, Forgotten
 from parlour.context.materials import Materials, Moment
 from parlour.context.past import PastTurn
-from parlour.context.pins import Pinned
-from parlour.context.segment import Item, Layer, Lot
-from parlour.context.shelving import to_json
+from parlour.context.prompt_record import MIN_IDENTIFYING_CHARS, PromptInputs, PromptStepRecord, dump, read, restore
+from parlour.context.segment import Item, Lot
 from parlour.context.standing import Standing
+from parlour.context.stored_text import Erased
 from parlour.context.tokens import Meter
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
@@ -28,10 +26,6 @@ from parlour.turns.past import MOST_TURNS, past_turns, summary_of
 from parlour.turns.prompts import store
 from parlour.turns.prompts.retention import month_of, over_at
 from parlour.turns.prompts.store import Asking, Earlier, Kept, LedgerRow
-
-ANYBODYS = 24
-"""Characters below which a text may be anybody's: a yes or no, a greeting. Where one is forgotten it is taken away
-altogether, and whoever says it as well has it kept anew."""
 
 _EVERYBODYS = 3
 """The highest clearance: a turn reads its own records, whoever may see them."""
@@ -117,24 +111,24 @@ class Prompting:
         if self.begun is not None:
             self.begun = self.begun.after(assembled.standing)
 
-    def basis(self) -> Basis:
+    def inputs(self) -> PromptInputs:
         """What the turn's prompts are made of; only once the first was made."""
         if self.begun is None:
             raise LookupError("no prompt of this turn was made yet")
-        return Basis(self.materials, self.standing, self.profile, self.begun)
+        return PromptInputs(self.materials, self.standing, self.profile, self.begun)
 
     def keep(self, asking: Asking, step: int, assembled: Assembled) -> Callable[[Transaction], None]:
         """How to commit a step's request, with the record of its prompt and what the session's next one stands on."""
-        basis, words = (None, {}) if self.recorded else shelved(self.basis())
-        made, more = shelved(_made(self.rounds, assembled))
+        basis, texts = (None, {}) if self.recorded else dump(self.inputs())
+        made, more = dump(PromptStepRecord.of(self.rounds, assembled))
         row = LedgerRow(
             step, month_of(self.moment.at), self.moment.at, self.moment.model, assembled.prompt.hash, basis, made
         )  # fmt: skip
         anew = assembled.ledger.cause is not None
         standing = assembled.standing if anew else replace(assembled.standing, pinned=None)
-        kept, look_at = split(standing), over_at(row.month)
+        kept, look_at = Kept.of(standing), over_at(row.month)
         known = self._known(assembled)
-        texts = {key: text for key, text in (words | more).items() if text not in known}
+        texts = {key: text for key, text in (texts | more).items() if text not in known}
         number = None if self.recorded else self.number
         refused = self._refused() if basis is not None and self.materials.attachments else None
 
@@ -157,7 +151,7 @@ class Prompting:
         blocks = [one for each in assembled.ledger.segments if each.placement != "last" for one in each.blocks]
         prints = zip(blocks, assembled.standing.prints, strict=True)
         pieces = {piece for block, one in prints if one.hash in hashes_before for piece in block.pieces}
-        return {one for one in pieces if len(one) >= ANYBODYS}
+        return {one for one in pieces if len(one) >= MIN_IDENTIFYING_CHARS}
 
     def _refused(self) -> list[UUID]:
         """What came with the turn's messages and had no room in its prompts: later ones do without it, too."""
@@ -190,7 +184,7 @@ class Prompting:
         standing = self.begun.standing if self.begun and self.recorded else self.standing
         if all(one.stays for one in standing.prints):
             return None
-        return split(standing.after_turn(max(self.steps, len(self.rounds)))).standing
+        return Kept.of(standing.after_turn(max(self.steps, len(self.rounds)))).standing
 
 
 def named(provider: str, model: str) -> str:
@@ -237,43 +231,24 @@ def earlier(tx: Transaction, session_id: UUID, before: int, model: str, clearanc
 def _standing(found: Earlier) -> Standing:
     if found.standing is None:
         return Standing(factors=found.factors or {})
-    return joined(Kept(found.standing, found.briefing))
+    return Kept(found.standing, found.briefing).whole()
 
 
 def _as_told(before: JsonObject | None, result: JsonObject) -> JsonObject:
     return before if before == result and before is not None else result
 
 
-def resumed(tx: Transaction, session_id: UUID, turn_id: UUID) -> tuple[Basis, tuple[Round, ...], int] | None:
+def resumed(tx: Transaction, session_id: UUID, turn_id: UUID) -> tuple[PromptInputs, tuple[Round, ...], int] | None:
     """What the prompts of a turn that goes on are made of, the calls that its last one told of, and that one's step;
     None when none was asked yet, or when words of them were forgotten or their retention is over."""
     begun = store.begun(store.ledgers(tx, turn_id, _EVERYBODYS))
     if not begun or (rows := begun[-1])[0].basis is None:
         return None
-    named_words = hashes(rows[0].basis) | hashes(rows[-1].made)
-    words = store.blobs(tx, rows[0].month, sorted(named_words))
+    hashes = read(PromptInputs, rows[0].basis)[1] | read(PromptStepRecord, rows[-1].made)[1]
+    texts = store.blobs(tx, rows[0].month, sorted(hashes))
     try:
-        basis, made = unshelved(Basis, rows[0].basis, words), unshelved(Made, rows[-1].made, words)
-    except Forgotten:
+        inputs, step = restore(PromptInputs, rows[0].basis, texts), restore(PromptStepRecord, rows[-1].made, texts)
+    except Erased:
         return None
     asked = _standing(store.earlier(tx, session_id, model="", before=0, most=0, clearance=_EVERYBODYS, at=rows[-1].at))
-    return replace(basis, begun=basis.begun.after(asked)), made.rounds, rows[-1].step
-
-
-def split(standing: Standing) -> Kept:
-    """A standing as it is kept: its briefing apart."""
-    briefing = to_json(standing.pinned) if standing.pinned else None
-    return Kept(to_json(replace(standing, pinned=None)), briefing)
-
-
-def joined(kept: Kept) -> Standing:
-    """A standing from what was kept of it."""
-    pinned = from_json(Pinned, kept.briefing) if kept.briefing else None
-    return replace(from_json(Standing, kept.standing), pinned=pinned)
-
-
-def _made(rounds: tuple[Round, ...], assembled: Assembled) -> Made:
-    ledger = assembled.ledger
-    own = tuple(one for one in ledger.segments if one.layer is Layer.CALLS or one.placement == "last")
-    entries: tuple[Entry, ...] = tuple(one for one in ledger.entries if one.item.lot is Lot.CALLS)
-    return Made(rounds, own, entries, ledger.marked, ledger.miss)
+    return replace(inputs, begun=inputs.begun.after(asked)), step.rounds, rows[-1].step

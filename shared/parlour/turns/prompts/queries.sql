@@ -257,3 +257,19 @@ SELECT step, input_tokens, cache_read_tokens, cache_write_tokens, output_tokens,
   FROM llm_calls
  WHERE turn_id = %(turn_id)s AND outcome = 'ok'
  ORDER BY step, at, id;
+
+-- name: briefed_of
+-- The sessions whose pinned briefing was made of some sources (table/id).
+SELECT p.session_id AS id
+  FROM session_prompts p
+ WHERE EXISTS (SELECT FROM jsonb_array_elements(p.briefing -> 'sources') s
+                WHERE (s ->> 'table') || '/' || (s ->> 'id') = ANY(%(sources)s::text[]));
+
+-- name: standings
+-- What was kept of some sessions' prompts.
+SELECT session_id, standing, briefing FROM session_prompts WHERE session_id = ANY(%(ids)s::uuid[]) ORDER BY session_id;
+
+-- name: put_standing
+-- What is left of what a session's prompts stand on.
+UPDATE session_prompts SET standing = %(standing)s, briefing = %(briefing)s
+ WHERE session_id = %(session_id)s;

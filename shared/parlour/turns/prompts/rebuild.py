@@ -4,13 +4,13 @@ from collections import Counter
 from dataclasses import replace
 from uuid import UUID
 
-from parlour.context import ledger
+from parlour.context import prompt_record
 from parlour.context.assemble import Assembled, begin
-from parlour.context.forms import Basis, Made, unshelved
-from parlour.context.ledger import Entry, Forgotten, text_hash
-from parlour.context.ledger import recorded as by_hash
+from parlour.context.ledger import Entry
+from parlour.context.prompt_record import PromptInputs, PromptStepRecord, restore
 from parlour.context.render import Prompt
 from parlour.context.segment import Item
+from parlour.context.stored_text import Erased, text_hash
 from parlour.infra.errors import InvalidRequest, PromptOverflow
 from parlour.infra.jsonable import Json, JsonObject, canonical
 from parlour.infra.postgres import Transaction
@@ -31,7 +31,7 @@ def rebuild(
     closed, there is no text and no hash, and nothing matches. `gone` are the sources that were deleted since.
 
     With one it is assembled again from the turn's candidates: `tokens`, `layers`, `causes`, and what is `dropped`,
-    `shortened` or `added` against the recorded one. InvalidRequest when what must be in does not fit, Forgotten when
+    `shortened` or `added` against the recorded one. InvalidRequest when what must be in does not fit, Erased when
     candidates are gone or withheld.
     """
     found = recorded.read(principal, tx, turn_id)
@@ -49,7 +49,7 @@ def _recorded(found: Recorded, asked: Asked) -> JsonObject:
     told: JsonObject = {"forgotten": [*missing], "withheld": [*withheld]}
     if withheld or missing:
         return {"hash": None, "matches": False, "text": None, **told}
-    prompt = ledger.rebuild(asked.segments, asked.made.marked, found.kept)
+    prompt = prompt_record.rebuild(asked.segments, asked.record.marked, found.kept)
     return {"hash": prompt.hash, "matches": prompt.hash == asked.hash, "text": _text(prompt), **told}
 
 
@@ -60,18 +60,17 @@ def _gone(asked: Asked, gone: str) -> Json:
 
 def _under(found: Recorded, asked: Asked, budget: int) -> JsonObject:
     if found.withheld:
-        raise Forgotten(found.withheld)
+        raise Erased(found.withheld)
     again = _assembled(found, asked, budget)
     entries = [_hashed(one) for one in again.ledger.entries]
     words = {**found.words, **_words(again)}
     dropped, added = _against(asked.entries, entries), _against(entries, asked.entries)
-    segments = [by_hash(one) for one in again.ledger.segments]
     whole = {_key(one) for one in asked.entries if not one.reason and not one.shortened}
     return {
         "hash": again.prompt.hash, "matches": again.prompt.hash == asked.hash, "text": _text(again.prompt),
         "forgotten": [], "withheld": [], "budget": budget,
-        "tokens": sum(one.tokens for one in segments), "tokens_before": asked.tokens,
-        "layers": explain.layers(segments, replace(asked.basis.profile, total=budget)),
+        "tokens": sum(one.tokens for one in again.ledger.segments), "tokens_before": asked.tokens,
+        "layers": explain.layers(again.ledger.segments, replace(asked.inputs.profile, total=budget)),
         "causes": [again.ledger.cause] if again.ledger.cause else [],
         "dropped": [explain.candidate(one, words) for one in dropped],
         "shortened": [
@@ -83,12 +82,12 @@ def _under(found: Recorded, asked: Asked, budget: int) -> JsonObject:
 
 def _assembled(found: Recorded, asked: Asked, budget: int) -> Assembled:
     """The prompt as it would have been under another total: every step before it is made again, too."""
-    basis = unshelved(Basis, asked.rows[0].basis or b"", found.kept)
-    profile = replace(basis.profile, total=budget)
+    inputs = restore(PromptInputs, asked.rows[0].basis or b"", found.kept)
+    profile = replace(inputs.profile, total=budget)
     try:
-        begun = begin(basis.materials, basis.standing, profile, basis.begun.moment)
+        begun = begin(inputs.materials, inputs.standing, profile, inputs.begun.moment)
         for row in asked.rows:
-            assembled = begun.step(row.step, unshelved(Made, row.made, found.kept).rounds)
+            assembled = begun.step(row.step, restore(PromptStepRecord, row.made, found.kept).rounds)
             begun = begun.after(assembled.standing)
     except PromptOverflow as problem:
         raise InvalidRequest(f"budget: {budget} tokens cannot hold this prompt: {problem}") from problem

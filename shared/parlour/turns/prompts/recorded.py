@@ -7,9 +7,10 @@ from uuid import UUID
 
 from parlour.context import cache
 from parlour.context.cache import Served
-from parlour.context.forms import Basis, Made, hashes, named
 from parlour.context.ledger import Entry
 from parlour.context.pins import Cause
+from parlour.context.prompt_record import PromptInputs, PromptStepRecord
+from parlour.context.prompt_record import read as read_part
 from parlour.context.render import in_order
 from parlour.context.segment import Block, Segment, Source
 from parlour.infra.errors import NotFound
@@ -28,7 +29,7 @@ _NOTHING_KEPT = (
 class Asked:
     """One prompt of a turn. Segments, in the order of their bytes, and entries name their words by hash.
 
-    basis          what it has in common with the others since the turn was begun, or begun anew; words by their hash.
+    inputs         what it has in common with the others since the turn was begun, or begun anew; texts by their hash.
     rows           the records since then, up to its own.
     causes         why the briefing was rendered anew; only a turn's first prompt has any.
     served         what the provider had of the prompt before, as far as its words are still there to tell.
@@ -40,9 +41,9 @@ class Asked:
     at: datetime
     model: str
     hash: str
-    basis: Basis
+    inputs: PromptInputs
     rows: tuple[LedgerRow, ...]
-    made: Made
+    record: PromptStepRecord
     segments: tuple[Segment, ...]
     entries: tuple[Entry, ...]
     causes: tuple[Cause, ...]
@@ -127,13 +128,13 @@ def _read(
     asked: list[Asked] = []
     kept: dict[str, str] = {}
     for number, rows in enumerate(begun):
-        given = rows[0].basis or b""
-        basis = named(Basis, given)
-        if basis.begun.moment.clearance > clearance:
+        inputs, hashes = read_part(PromptInputs, rows[0].basis or b"")
+        if inputs.begun.moment.clearance > clearance:
             continue
-        words = store.blobs(tx, rows[0].month, sorted(hashes(given).union(*(hashes(row.made) for row in rows))))
+        records = [read_part(PromptStepRecord, row.made) for row in rows]
+        words = store.blobs(tx, rows[0].month, sorted(hashes.union(*(more for _, more in records))))
         kept.update(words)
-        asked += _asked(basis, rows, words, is_anew=number > 0)
+        asked += _asked(inputs, rows, [one for one, _ in records], words, is_anew=number > 0)
     return tuple(asked), kept
 
 
@@ -141,19 +142,25 @@ def _became(
     principal: Principal, tx: Transaction, place: Place, asked: Sequence[Asked], kept: Mapping[str, str]
 ) -> fates.Standing:
     items = [entry.item for one in asked for entry in one.entries]
-    given = [item for one in asked for item in (*one.basis.materials.briefing, *one.basis.materials.tail)]
-    leads = [one.basis.begun.standing.lead for one in asked]
+    given = [item for one in asked for item in (*one.inputs.materials.briefing, *one.inputs.materials.tail)]
+    leads = [one.inputs.begun.standing.lead for one in asked]
     recap = [pair for lead in leads for pair in zip(lead.recap, lead.turns, strict=False)]
     segments = [segment for one in asked for segment in one.segments]
     return fates.standing(principal, tx, place.session_id, [*items, *given], segments, recap, kept)
 
 
-def _asked(basis: Basis, rows: Sequence[LedgerRow], words: Mapping[str, str], *, is_anew: bool) -> list[Asked]:
+def _asked(
+    inputs: PromptInputs,
+    rows: Sequence[LedgerRow],
+    records: Sequence[PromptStepRecord],
+    words: Mapping[str, str],
+    *,
+    is_anew: bool,
+) -> list[Asked]:
     """The prompts since a turn was begun, each held against the one before as it was when it was made."""
-    standing, causes, found = basis.standing, basis.begun.causes, list[Asked]()
-    for place, row in enumerate(rows):
-        made = named(Made, row.made)
-        segments = tuple(in_order([*basis.begun.segments, *made.segments]))
+    standing, causes, found = inputs.standing, inputs.begun.causes, list[Asked]()
+    for place, (row, record) in enumerate(zip(rows, records, strict=True)):
+        segments = tuple(in_order([*inputs.begun.segments, *record.segments]))
         prints = cache.prints([_said(one, words) for one in segments])
         served = cache.compare(
             standing.prints, prints, asked=standing.asked, at=row.at, same_model=row.model == standing.model,
@@ -161,11 +168,11 @@ def _asked(basis: Basis, rows: Sequence[LedgerRow], words: Mapping[str, str], *,
         )  # fmt: skip
         found.append(
             Asked(
-                row.step, row.at, row.model, row.prompt_hash, basis, tuple(rows[: place + 1]), made, segments,
-                (*basis.begun.entries, *made.entries), causes, served, standing.marked, is_anew and place == 0,
+                row.step, row.at, row.model, row.prompt_hash, inputs, tuple(rows[: place + 1]), record, segments,
+                (*inputs.begun.entries, *record.entries), causes, served, standing.marked, is_anew and place == 0,
             )
         )  # fmt: skip
-        standing, causes = standing.after_asking(row.at, row.model, prints, made.marked), ()
+        standing, causes = standing.after_asking(row.at, row.model, prints, record.marked), ()
     return found
 
 

@@ -1,11 +1,13 @@
 """The prompts' way to the database: the named queries, and the records they read and write."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from uuid import UUID
 
-from parlour.infra.jsonable import JsonObject
+from parlour.context.pins import Pinned
+from parlour.context.standing import Standing
+from parlour.infra.jsonable import JsonObject, from_json, to_json
 from parlour.infra.postgres import Transaction, jsonb
 from parlour.infra.queries import Queries
 from parlour.infra.work_due import GRACE
@@ -23,6 +25,32 @@ class Kept:
 
     standing: JsonObject
     briefing: JsonObject | None
+
+    @classmethod
+    def of(cls, standing: Standing) -> "Kept":
+        """Return a standing as it is stored."""
+        return cls(to_json(replace(standing, pinned=None)), to_json(standing.pinned) if standing.pinned else None)
+
+    def whole(self) -> Standing:
+        """Return the standing with its briefing."""
+        pinned = from_json(Pinned, self.briefing) if self.briefing else None
+        return replace(from_json(Standing, self.standing), pinned=pinned)
+
+
+@dataclass(frozen=True, slots=True)
+class _SessionPrompts:
+    """A session, and what was kept of its prompts."""
+
+    session_id: UUID
+    standing: JsonObject
+    briefing: JsonObject | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Session:
+    """The id of a session."""
+
+    id: UUID
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +242,19 @@ def oldest_month(tx: Transaction) -> date | None:
     """The first month of which something is kept; None when nothing is."""
     found: date | None = tx.value(SQL["oldest_month"])
     return found
+
+
+def briefed_of(tx: Transaction, sources: Sequence[str]) -> list[UUID]:
+    """Return the sessions whose pinned briefing was made of one of these sources (table/id)."""
+    return [one.id for one in tx.all(SQL["briefed_of"], _Session, sources=list(sources))]
+
+
+def erase_standings(tx: Transaction, sessions: Collection[UUID], histories: Collection[UUID]) -> None:
+    """Take the text of their pinned briefings away from what the next prompts of these sessions stand on; of those in
+    `histories` also what leads their history."""
+    for row in tx.all(SQL["standings"], _SessionPrompts, ids=[*sessions]):
+        kept = Kept.of(Kept(row.standing, row.briefing).whole().erased(history=row.session_id in histories))
+        tx.run(SQL["put_standing"], session_id=row.session_id, standing=kept.standing, briefing=kept.briefing)
 
 
 def learn_factor(tx: Transaction, model: str, script: str, factor: float) -> None:

@@ -1,0 +1,355 @@
+"""A prompt's record comes back as it was, and every text in it can be erased."""
+
+import dataclasses
+import types
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from enum import Enum
+from typing import Annotated, Any, Literal, TypeAliasType, Union, cast, get_args, get_origin, get_type_hints
+
+import pytest
+
+from parlour.context.assemble import begin
+from parlour.context.budget import ENTITY
+from parlour.context.calls import Round
+from parlour.context.lead import Lead
+from parlour.context.ledger import Entry
+from parlour.context.materials import Materials
+from parlour.context.past import Message, PastTurn
+from parlour.context.pins import Held, Pinned
+from parlour.context.prompt_record import (
+    ErasureQuery,
+    Part,
+    PromptInputs,
+    PromptRecord,
+    PromptStepRecord,
+    block_hashes,
+    dump,
+    message_hashes,
+    read,
+    rebuild,
+    restore,
+    without_handles,
+)
+from parlour.context.segment import Block, Item, Layer, Lot, Segment, Source
+from parlour.context.standing import Standing
+from parlour.context.stored_text import Erased, TextHash, text_hash
+from parlour.infra.jsonable import Json, JsonObject, canonical, to_json
+from tests.conftest import NOW
+from tests.unit.context.making import MOMENT, materials
+from tests.unit.context.talk import Talk, Turn, play
+
+MESSAGE, RECORD, FACT, TURN = (f"0190b6a0-0000-7000-8000-00000000000{n}" for n in range(1, 5))
+
+_MOVES = ("say", "paste", "search", "rounds", "write", "edits", "text_file", "image", "large_file", "hindi", "huge")
+
+
+@pytest.fixture(scope="module")
+def parts() -> list[Part]:
+    """Of a session in which much happens: what its turns were made of, and what their steps added."""
+    talk = Talk(tuple(Turn(move, number) for number, move in enumerate(_MOVES * 3)), floating=True)
+    found: list[Part] = []
+    for played in play(talk):
+        if played.begun and played.assembled:
+            found += [
+                PromptInputs(played.materials, played.standing, played.profile, played.begun),
+                PromptStepRecord.of(played.rounds, played.assembled),
+            ]
+    return found
+
+
+def made_of(standing: Standing | None = None, **given: object) -> PromptInputs:
+    """A turn's inputs with these materials."""
+    found = Materials(1, (), (), "09:30", (), **given)  # type: ignore[arg-type]
+    begun = begin(materials(), Standing(), ENTITY, MOMENT)
+    return PromptInputs(found, standing or Standing(), ENTITY, begun)
+
+
+def record(part: Part) -> PromptRecord:
+    stored, _ = dump(part)
+    return PromptRecord.read(stored, None) if isinstance(part, PromptInputs) else PromptRecord.read(None, stored)
+
+
+def test_dump_then_restore_returns_the_same_part(parts: list[Part]) -> None:
+    assert len(parts) > 40
+    for part in parts:
+        stored, texts = dump(part)
+        assert all(text_hash(text) == key for key, text in texts.items())
+        assert to_json(restore(type(part), stored, texts)) == to_json(part)
+
+
+def test_dump_holds_no_words_but_their_hashes(parts: list[Part]) -> None:
+    for part in parts:
+        stored, texts = dump(part)
+        written = zlib.decompress(stored).decode()
+        assert not [text for text in texts.values() if len(text) > 40 and text in written]
+
+
+def test_read_without_texts_names_every_hash(parts: list[Part]) -> None:
+    for part in parts:
+        stored, texts = dump(part)
+        assert read(type(part), stored)[1] == set(texts)
+        assert record(part).texts == set(texts) - {text_hash("")}
+
+
+def test_restore_without_a_text_raises_erased_with_its_hash() -> None:
+    stored, texts = dump(made_of(about="Priya"))
+    del texts[text_hash("Priya")]
+    with pytest.raises(Erased, match=text_hash("Priya")[:12]) as refused:
+        restore(PromptInputs, stored, texts)
+    assert refused.value.hashes == (text_hash("Priya"),)
+
+
+def test_a_record_that_repeats_its_candidates_takes_little_more_room(parts: list[Part]) -> None:
+    for part in parts:
+        stored, texts = dump(part)
+        assert len(stored) < 80 * len(texts) + 4_000
+
+
+def test_a_round_keeps_the_order_of_its_keys() -> None:
+    result: JsonObject = {"z": 1, "a": {"y": 2.0, "b": [True, None, "2"]}}
+    step = PromptStepRecord((Round(({"type": "tool_use", "id": "c"},), (("c", result),)),), (), (), ())
+    stored, texts = dump(step)
+    again = restore(PromptStepRecord, stored, texts).rounds[0].results[0][1]
+    assert repr(again) == repr(result)
+
+
+def test_tools_with_keys_in_another_order_give_the_same_bytes() -> None:
+    """Records were kept with them as they came, before they were made canonical."""
+    canonical_text = '{"description":"Look.","input_schema":{"type":"object"},"name":"look"}'
+    kept = '{"name":"look","description":"Look.","input_schema":{"type":"object"}}'
+    made = []
+    for text in (canonical_text, kept):
+        given = materials(tools=(text,))
+        stored, texts = dump(PromptInputs(given, Standing(), ENTITY, begin(given, Standing(), ENTITY, MOMENT)))
+        assert text in texts.values()
+        again = restore(PromptInputs, stored, texts).materials
+        made.append(begin(again, Standing(), ENTITY, MOMENT).segments)
+    assert made[0] == made[1]
+
+
+def test_rebuild_returns_the_prompt_as_it_was_sent() -> None:
+    given = materials(3, about="task/T-1", tail=[Item(Lot.RECALL, "An older message.", Source("messages", MESSAGE))])
+    begun = begin(given, Standing(), ENTITY, MOMENT)
+    assembled = begun.step(1, ())
+    inputs, texts = dump(PromptInputs(given, Standing(), ENTITY, begun))
+    step, more = dump(PromptStepRecord.of((), assembled))
+    hashed, added = read(PromptInputs, inputs)[0], read(PromptStepRecord, step)[0]
+    pieces = [piece for one in hashed.begun.segments for block in one.blocks for piece in block.pieces]
+    assert pieces
+    assert all(isinstance(piece, TextHash) for piece in pieces)
+    assert rebuild([*hashed.begun.segments, *added.segments], added.marked, texts | more) == assembled.prompt
+
+
+# What is erased
+
+
+def test_a_message_goes_with_its_words_and_nothing_beside_it() -> None:
+    past = [
+        PastTurn(1, TURN, (Message("my code is 4711", Source("messages", MESSAGE)),)),
+        PastTurn(2, RECORD, (Message("good morning", Source("messages", FACT)),)),
+    ]
+    found = record(made_of(past=past)).texts_of(ErasureQuery({("messages", MESSAGE)}))
+    assert found == {text_hash("my code is 4711")}
+
+
+def test_a_turn_goes_with_all_that_was_said_and_called_in_it() -> None:
+    called: tuple[JsonObject, ...] = (
+        {"role": "assistant", "content": [{"type": "tool_use", "name": "x", "input": {"code": 4711}}]},
+    )
+    past = [PastTurn(1, TURN, (Message("hello", Source("messages", FACT)),), called)]
+    found = record(made_of(past=past)).texts_of(ErasureQuery(turns={TURN}))
+    assert text_hash("hello") in found
+    assert len(found) == 2
+
+
+def test_an_item_that_tells_of_a_source_besides_its_own_goes_with_it() -> None:
+    pulse = Item(
+        Lot.PULSE,
+        "Asha waits",
+        Source("pulses", RECORD),
+        ("shorter",),
+        title="Pulse",
+        also=(Source("messages", MESSAGE),),
+    )
+    found = record(made_of(briefing=[pulse])).texts_of(ErasureQuery({("messages", MESSAGE)}))
+    assert found == {text_hash("Asha waits"), text_hash("shorter"), text_hash("Pulse")}
+    assert record(made_of(briefing=[pulse])).texts_of(ErasureQuery({("messages", FACT)})) == set()
+
+
+def test_a_recap_loses_the_lines_of_turns_that_go() -> None:
+    standing = Standing(lead=Lead(3, ("- user: one", "- you: two", "- user: three"), (1, 1, 2)))
+    found = record(made_of(standing)).texts_of(ErasureQuery(numbers={1}))
+    assert found == {text_hash("- user: one"), text_hash("- you: two")}
+
+
+def test_a_piece_of_a_pinned_briefing_goes_with_the_item_that_it_stands_for() -> None:
+    pieces = ("# The record", "Asha's order", "another")
+    segment = Segment(Layer.BRIEFING, "briefing", "system", (Block(pieces, 9),))
+    held = (Held(Item(Lot.RECORD, "", Source("entities", RECORD)), 3, 1),)
+    pinned = Pinned(segment, (Source("entities", RECORD),), "", {}, 0, NOW, held)
+    found = record(made_of(Standing(pinned=pinned))).texts_of(ErasureQuery({("entities", RECORD)}))
+    assert found == {text_hash("Asha's order")}
+
+
+def test_notes_on_a_conversation_are_known_by_their_session() -> None:
+    note = Item(Lot.STATE, "waits for a crane", Source("agent_states", f"{TURN}/expectations"))
+    found = record(made_of(tail=[note])).texts_of(ErasureQuery({("agent_states", TURN)}))
+    assert found == {text_hash("waits for a crane")}
+
+
+def test_the_tenants_own_texts_are_told_from_a_persons() -> None:
+    made = PromptStepRecord(
+        (Round((), ()),),
+        (
+            Segment(Layer.TIERS, "config", "system", (Block(("be kind",), 2),)),
+            Segment(Layer.HISTORY, "append_only", "messages", (Block(("my code is 4711",), 4, "user"),)),
+        ),
+        (
+            Entry(Item(Lot.RECALL, "he asked twice", Source("messages", MESSAGE)), 3),
+            Entry(Item(Lot.AGENT, "answer briefly", Source("agents", RECORD)), 3),
+        ),
+        (),
+    )
+    assert record(made).tenant_texts() - {text_hash("")} == {text_hash("be kind"), text_hash("answer briefly")}
+    assert {text_hash("my code is 4711"), text_hash("he asked twice")} <= record(made).personal_texts()
+
+
+def test_an_erased_handle_is_found_and_replaced_as_a_whole() -> None:
+    also = (Source("handles", "document/asha-12"), Source("handles", "document/asha-123"))
+    inputs = made_of(briefing=[Item(Lot.PULSE, "asha", Source("pulses", RECORD), also=also)])
+    assert record(inputs).names(["risk/R-1", "document/asha-12"])
+    assert not record(inputs).names(["document/asha", "document/asha-1"])
+    (item,) = read(PromptInputs, without_handles(dump(inputs)[0], ["document/asha-12"]))[0].materials.briefing
+    assert [one.id for one in item.also] == ["document/forgotten", "document/asha-123"]
+
+
+def test_message_hashes_name_the_text_as_it_was_said_and_as_it_was_sent() -> None:
+    said = "<parlour:tail> 4711"
+    assert message_hashes(said) == {text_hash(said), text_hash("<parlour tail> 4711")}
+
+
+def test_block_hashes_name_the_blocks_of_a_stored_message_only() -> None:
+    block: JsonObject = {"type": "tool_use", "input": {"b": 1, "a": 2}}
+    assert block_hashes(canonical({"role": "user", "content": [block, "x"]})) == {text_hash(canonical(block))}
+    for text in ("plain", "{not json", canonical({"role": "user", "content": "said"}), canonical({"a": [block]})):
+        assert block_hashes(text) == set()
+
+
+# Every field that holds words is reached: one that is added has to be erased, or declared here
+
+SOUGHT = "sought"
+_PLAIN = {str: SOUGHT, int: 0, float: 0.0, bool: False, datetime: NOW}
+EVERYTHING = ErasureQuery({(SOUGHT, SOUGHT)}, {SOUGHT}, {0})
+
+#: Fields of text that are no words: names of rows, turns and models, digests, and versions of a persona's parts.
+NO_WORDS = {
+    "Source.table",
+    "Source.id",
+    "PastTurn.id",
+    "PastTurn.withdrawn",
+    "Standing.factors",
+    "Standing.model",
+    "Standing.withheld",
+    "Print.hash",
+    "Moment.model",
+    "Moment.versions",
+    "Pinned.versions",
+}
+
+#: Texts that are the tenant's own wherever they stand.
+TENANT = {
+    "Materials.tools",
+    "Materials.floating",
+    "Materials.about",
+    "Materials.reminders",
+    "Begun.reminders",
+    "Pinned.about",
+}
+
+#: Texts that name no source: pieces have the hashes of the items that they are made of, and what was called in a turn
+#: is erased with the whole record of its step.
+WITHOUT_SOURCE = TENANT | {"Materials.heartbeat", "Block.pieces", "PromptStepRecord.rounds"}
+
+#: Texts that name no source but are of turns, by id or by number.
+OF_TURNS = {"PastTurn.called", "Lead.recap", "Summary.text"}
+
+
+def planted(kind: Any, where: str, canaries: dict[str, str]) -> Any:
+    """A value of the type with a canary in every text of it; `canaries` says which field each stands in. All sources
+    and turns are `SOUGHT`, all numbers 0, and nothing is of a layer that is the tenant's own."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if isinstance(kind, TypeAliasType):
+        return planted(kind.__value__, where, canaries)
+    if origin is Annotated:
+        canary = f"canary {len(canaries):04} of {where}"
+        canaries[canary] = where
+        return {str: canary, Round: Round(({"said": canary},), ())}.get(inner[0], {"said": canary})
+    if origin in {tuple, Sequence}:
+        return tuple(planted(one, where, canaries) for one in inner if one is not ...)
+    if origin in {dict, Mapping}:
+        return {}
+    if origin is Literal:
+        return inner[0]
+    if origin in {Union, types.UnionType}:
+        return planted(inner[0], where, canaries)
+    if dataclasses.is_dataclass(kind):
+        made = {name: planted(hint, f"{name_of(kind)}.{name}", canaries) for name, hint in hints(kind).items()}
+        return cast("type[Any]", kind)(**made)
+    return list(kind)[-1] if issubclass(kind, Enum) else _PLAIN[kind]
+
+
+def hints(kind: Any) -> dict[str, Any]:
+    return get_type_hints(kind, include_extras=True) if dataclasses.is_dataclass(kind) else {}
+
+
+def name_of(kind: Any) -> str:
+    return str(kind.__name__)
+
+
+def parts_of(hint: Any) -> set[Any]:
+    """The types that a field's type is made of; a text that is stored by its hash is none of them."""
+    if get_origin(hint) is Annotated:
+        return set()
+    if isinstance(hint, TypeAliasType):
+        return {str} if hint is Json else parts_of(hint.__value__)
+    return {hint}.union(*map(parts_of, get_args(hint)))
+
+
+def record_types(kind: Any) -> set[Any]:
+    """The dataclass, and all that its fields are made of."""
+    inner = {part for hint in hints(kind).values() for part in parts_of(hint) if dataclasses.is_dataclass(part)}
+    return {kind}.union(*map(record_types, inner))
+
+
+def missed(reached: Callable[[PromptRecord], set[str]]) -> set[str]:
+    """The fields of which a text is not among those that are reached."""
+    found: set[str] = set()
+    for kind in (PromptInputs, PromptStepRecord):
+        canaries: dict[str, str] = {}
+        part = planted(kind, name_of(kind), canaries)
+        texts = dump(part)[1]
+        said = "\n".join(texts[key] for key in reached(record(part)))
+        found |= {where for canary, where in canaries.items() if canary not in said}
+        assert {"Item.text", "Item.shorter", "Item.title"} <= {*canaries.values()} - found
+    return found
+
+
+def test_every_text_with_a_source_is_erased_with_it() -> None:
+    sources = ErasureQuery({(SOUGHT, SOUGHT)})
+    assert missed(lambda one: one.texts_of(sources)) == WITHOUT_SOURCE | OF_TURNS
+
+
+def test_every_text_of_a_turn_is_erased_with_it() -> None:
+    assert missed(lambda one: one.texts_of(EVERYTHING)) == WITHOUT_SOURCE
+
+
+def test_every_text_but_the_tenants_own_is_personal() -> None:
+    assert missed(PromptRecord.personal_texts) == TENANT
+
+
+def test_every_text_field_is_stored_by_hash_or_declared_as_no_words() -> None:
+    kinds = {one for kind in (PromptInputs, PromptStepRecord) for one in record_types(kind)}
+    plain = {f"{name_of(kind)}.{name}" for kind in kinds for name, hint in hints(kind).items() if str in parts_of(hint)}
+    assert plain == NO_WORDS

@@ -1,0 +1,60 @@
+"""Queries name fields of what a session's prompts stand on; those fields exist."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from parlour.context.lead import Kept as Line
+from parlour.context.lead import Lead, Summary
+from parlour.context.pins import Pinned
+from parlour.context.segment import Block, Layer, Segment, Source
+from parlour.context.standing import Standing
+from parlour.turns.prompts.store import Kept
+from tests.conftest import NOW
+
+SQL = Path("shared/parlour/turns/prompts/queries.sql").read_text("utf-8")
+SOURCE = Source("messages", "m1")
+SUMMARY = Summary(7, 4, "They met.", (Line("- you: at nine", 2, SOURCE, ours=True),))
+BRIEFING = Segment(Layer.BRIEFING, "briefing", "system", (Block(("# T-1",), 3),))
+PINNED = Pinned(BRIEFING, (SOURCE,), "task/T-1", {}, 1, NOW)
+STORED = Kept.of(Standing(PINNED, Lead(5, ("- user: when?",), (3,), summary=SUMMARY)))
+
+
+def at(value: Any, path: str) -> Any:
+    for name in re.split(r"[,.]", path):
+        value = value[int(name)] if name.isdigit() else value[name]
+    return value
+
+
+@pytest.mark.parametrize("path", sorted(set(re.findall(r"standing #>>? '\{([\w,]+)\}'", SQL))))
+def test_a_path_into_a_standing_leads_to_a_field(path: str) -> None:
+    assert at(STORED.standing, path)
+
+
+def test_the_lines_beside_a_summary_lead_to_their_turns() -> None:
+    assert "jsonb_path_query(standing, '$.lead.summary.kept[*]?(@.ours==true).turn')" in SQL
+    assert at(STORED.standing, "lead,summary,kept,0,ours") is True
+    assert at(STORED.standing, "lead,summary,kept,0,turn") == 2
+
+
+def test_a_briefing_names_its_sources_by_table_and_id() -> None:
+    assert "jsonb_array_elements(p.briefing -> 'sources') s" in SQL
+    assert "(s ->> 'table') || '/' || (s ->> 'id')" in SQL
+    assert STORED.briefing is not None
+    assert f"{at(STORED.briefing, 'sources,0,table')}/{at(STORED.briefing, 'sources,0,id')}" == "messages/m1"
+
+
+def test_a_standing_comes_back_with_its_briefing() -> None:
+    assert STORED.whole().pinned == PINNED
+    assert Kept.of(STORED.whole()) == STORED
+
+
+def test_an_erased_standing_keeps_no_words_of_its_briefing() -> None:
+    left = STORED.whole().erased(history=False)
+    assert left.pinned == PINNED.tombstone()
+    assert left.pinned.forgotten
+    assert (left.pinned.held, left.pinned.sources, left.pinned.segment.blocks) == ((), (), ())
+    assert left.lead.recap == ("- user: when?",)
+    assert STORED.whole().erased(history=True).lead == Lead()
