@@ -96,7 +96,7 @@ def test_user_is_erased_after_a_dry_run_that_changes_nothing(
     assert operator.get("/v1/users", text="Quasnitz")["users"] == []
     assert canaries.search(json.dumps(operator.get("/v1/search", q="Brunhild Quasnitz ZX-88213")["cards"])) is None
     assert canaries.search(json.dumps(operator.get("/v1/turns", most=100))) is None
-    assert user in [one["target_id"] for one in operator.get(words.ERASURES)["forgettings"]]
+    assert user in [one["target_id"] for one in operator.get(words.ERASURES)[words.ERASURE_LIST]]
 
 
 def test_erased_message_leaves_an_empty_place(operator: Api, visit: Callable[..., Visitor]) -> None:

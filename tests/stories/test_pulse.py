@@ -74,18 +74,17 @@ def test_pulse_commands_print_text_history_difference_and_reason(operator: Api, 
     history = command.print("pulse", "show", handle, "--history")
     assert ["2027-03-05" in history, "2027-02-12" in history] == [True, True]
     difference = command.print("pulse", "show", handle, "--diff")
-    assert [line[0] for line in difference.splitlines() if "2027-0" in line][:2] == ["-", "+"]
+    assert any(line.startswith("-") and "2027-02-12" in line for line in difference.splitlines())
+    assert any(line.startswith("+") and "2027-03-05" in line for line in difference.splitlines())
     assert words.SAME_BYTES in command.print("pulse", "why", handle)
     assert handle in command.print("pulse", "numbers")
 
 
 def test_question_about_a_record_is_answered_for_its_asker_alone(operator: Api, command: Command) -> None:
     handle = operator.record("project", "Teal Harbour", properties={**_PARTIES, "forecast_completion": "2028-01-31"})
-    before = _pulse(operator, handle)["pulse"]
     answered = command.json("pulse", "refresh", handle, "--question", "When will Teal Harbour be complete?")
     assert "2028-01-31" in answered["markdown"]
     assert answered["citations"]
     reader = operator.key_for("viewer", clearance=3)
     path = f"{words.ENTITIES}/{handle}/pulse/questions/{answered['id']}"
     assert reader.status("GET", path) == 404
-    assert before is None or before["level"] <= 1

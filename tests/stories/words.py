@@ -37,7 +37,7 @@ CLOUD_SIGNATURE = "X-Hub-Signature-256"
 # Paths and fields of the API
 
 ENTITIES, LINKS = "/v1/entities", "/v1/edges"
-ERASURES = "/v1/forgettings"
+ERASURES, ERASURE_LIST = "/v1/forgettings", "forgettings"
 SHARED_FACTS = "/v1/memory/common"
 REBUILT_PROMPT = "/v1/turns/{}/prompt/rebuilt"
 DEAD_LETTERS = "/v1/operations/dead-letters"
