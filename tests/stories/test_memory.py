@@ -102,7 +102,8 @@ def test_user_is_erased_after_a_dry_run_that_changes_nothing(
 def test_erased_message_leaves_an_empty_place(operator: Api, visit: Callable[..., Visitor]) -> None:
     visitor = visit()
     visitor.ask("When does the crane come?")
-    message = visitor.say("The password of the boat house is Zwolle77.")
+    visitor.ask("The password of the boat house is Zwolle77.")
+    message = visitor.messages()[-2]["id"]
     visitor.ask("Up to which wind may we lift?")
     before = visitor.messages()
     operator.ask("DELETE", f"/v1/messages/{message}")
