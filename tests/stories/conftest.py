@@ -27,7 +27,7 @@ def running_stack() -> Iterator[Stack]:
 
 @pytest.fixture
 def number() -> str:
-    """A phone number that no other story uses, from the range that is kept for drama."""
+    """Return a phone number that no other story uses, from the range that is kept for drama."""
     return f"+447700900{next(_COUNT):03}"
 
 
@@ -38,19 +38,19 @@ def phone(running_stack: Stack, number: str) -> Phone:
 
 @pytest.fixture
 def name(number: str) -> str:
-    """A word that no other story uses, for names of tenants and records."""
+    """Return a word that no other story uses, for names of tenants and records."""
     return f"story{number[-3:]}"
 
 
 @pytest.fixture
 def operator(running_stack: Stack) -> Api:
-    """The operator of the deployment, in the example tenant."""
+    """Return the API as the operator of the deployment, in the example tenant."""
     return Api(running_stack.url, running_stack.tenant, running_stack.operator_key)
 
 
 @pytest.fixture
 def make_tenant(running_stack: Stack) -> Callable[[str], Api]:
-    """Makes a tenant with one agent; returns the operator's API in it."""
+    """Return what makes a tenant with one agent, and gives the operator's API in it."""
 
     def make(slug: str) -> Api:
         api = Api(running_stack.url, slug, running_stack.operator_key)
@@ -62,13 +62,13 @@ def make_tenant(running_stack: Stack) -> Callable[[str], Api]:
 
 @pytest.fixture
 def own_tenant(make_tenant: Callable[[str], Api], name: str) -> Api:
-    """The operator in a tenant that only this story uses."""
+    """Return the API as the operator, in a tenant that only this story uses."""
     return make_tenant(name)
 
 
 @pytest.fixture
 def visit(running_stack: Stack) -> Callable[..., Visitor]:
-    """Opens a session with a binding of the example tenant, or of another."""
+    """Return what opens a session with a binding of the example tenant, or of another."""
 
     def open_session(binding: str = words.SITE_DESK, tenant: str = running_stack.tenant) -> Visitor:
         return Visitor(running_stack.url, tenant, binding)

@@ -121,6 +121,6 @@ def _free_ports(many: int) -> list[int]:
 
 
 def plain_environment() -> dict[str, str]:
-    """The shell's variables without those that choose another stack or a real model."""
+    """Return the shell's variables without those that choose another stack or a real model."""
     mine = os.environ  # noqa: TID251 - a launcher
     return {name: value for name, value in mine.items() if not name.startswith(("ANTHROPIC_", "PARLOUR_", "PYTEST_"))}
