@@ -102,7 +102,7 @@ class _Start:
         self._processes = processes
         self._started = started
         self._keys = state.keys(options.folder)
-        self._plain = state.plain_environment()
+        self._plain = {**state.plain_environment(), "PYTHONPATH": str(state.ROOT / "shared")}
 
     def everything(self) -> Running:
         """Returns when every part answers and the example pack is applied."""

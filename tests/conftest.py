@@ -24,7 +24,7 @@ NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 TOGETHER = {
     "tests/end_to_end/test_chaos.py": "chaos", "tests/end_to_end/test_ingestion.py": "chaos",
     "tests/end_to_end/test_throughput.py": "chaos", "tests/end_to_end/": "stack",
-    "tests/integration/test_layers.py": "layers",
+    "tests/integration/test_layers.py": "layers", "tests/stories/": "stories",
 }  # fmt: skip
 """Tests that share something dear go to one worker: beginnings of their names, the first that fits."""
 

@@ -1,63 +1,19 @@
-"""WhatsApp Cloud, long calls and the sweep on the deployed functions, under the template's own rights."""
+"""Long calls and the sweep on the deployed functions, under the template's own rights."""
 
 import json
 import uuid
-from datetime import UTC, datetime
 from typing import Any
 
 import httpx2
 
-from local import example, meta
+from local import example
 from local.talk import sample, until
 from tests.end_to_end.world import World
-
-NUMBER_ID = "104729350000142"
-"""The Cloud number that the example pack routes to the contract desk."""
-
-
-def deliver(world: World, payload: Any, secret: str | None = None) -> int:
-    """Meta's webhook, signed with the deployment's app secret unless another is given."""
-    body = meta.encode(payload)
-    signature = meta.sign(body, secret or world.stack.keys.whatsapp_app_secret)
-    headers = {"content-type": "application/json", meta.SIGNATURE: signature}
-    return world.talk.client.post(world.stack.addresses.whatsapp, content=body, headers=headers).status_code
-
-
-def asks(number: str, text: str) -> dict[str, Any]:
-    return meta.text_message(
-        phone_number_id=NUMBER_ID, sender=number, name="Priya", text=text,
-        message_id=f"wamid.{uuid.uuid4().hex}", now=datetime.now(UTC),
-    )  # fmt: skip
 
 
 def operate(world: World, method: str, path: str, **how: Any) -> httpx2.Response:
     keys = {"Authorization": f"Bearer {world.stack.keys.operator_key}", "Parlour-Tenant": example.TENANT}
     return world.talk.client.request(method, f"{world.stack.addresses.console}{path}", headers=keys, **how)
-
-
-def test_meta_is_answered_its_challenge_and_nobody_else_is(world: World) -> None:
-    asked = {"hub.mode": "subscribe", "hub.challenge": "1158201444"}
-    token = world.stack.keys.whatsapp_verify_token
-    right = world.talk.client.get(world.stack.addresses.whatsapp, params={**asked, "hub.verify_token": token})
-    assert (right.status_code, right.text) == (200, "1158201444")
-    wrong = world.talk.client.get(world.stack.addresses.whatsapp, params={**asked, "hub.verify_token": "guess" * 4})
-    assert wrong.status_code in {401, 403}
-    assert "1158201444" not in wrong.text
-
-
-def test_one_cloud_webhook_with_two_peoples_messages_gets_two_replies(world: World) -> None:
-    first, second = world.phone(), world.phone()
-    payload = meta.webhook(
-        asks(first, "What do we owe per day if we finish late?"), asks(second, "What is our liability limited to?")
-    )
-    assert deliver(world, payload, secret="forged" * 4) in {401, 403}
-    assert deliver(world, payload) == 200
-    assert deliver(world, payload) == 200
-    until(lambda: all(map(world.talk.phone_messages, (first, second))), "the replies", 60)
-    world.settle()
-    assert [len(world.talk.phone_messages(number)) for number in (first, second)] == [1, 1]
-    states = world.rows("SELECT DISTINCT state FROM outbox WHERE recipient IN (%s, %s)", first, second)
-    assert states == [("delivered",)]
 
 
 def test_a_call_that_an_operator_runs_again_is_done_once_and_resumes_the_conversation(world: World) -> None:
