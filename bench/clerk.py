@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from bench.months import Month, Taken, Turn
 from parlour.context import tokens
 from parlour.infra.jsonable import JsonObject, canonical
-from parlour.memory.facts.own_text import own_text
+from parlour.memory.facts.evidence import own_text
 from parlour.models.request import Completed, ModelRequest, Part, Usage, blocks_of
 
 _LINE = re.compile(r"^\[(\d+)\] (?:\d{4}-\d\d-\d\d )?(user|agent): (.*)$", re.MULTILINE)
