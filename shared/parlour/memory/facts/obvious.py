@@ -18,7 +18,7 @@ from parlour.models.words import vocabulary
 #: No phrase is surer than another.
 _CONFIDENCE = 0.95
 
-_LANGUAGES = (
+_LANGUAGE = (
     r"(english|hindi|tamil|telugu|kannada|malayalam|marathi|bengali|gujarati|punjabi|urdu|odia|hinglish|french"
     r"|german|spanish|italian|portuguese|dutch|arabic|chinese|japanese|korean|russian|turkish|nepali|sinhala"
     r"|हिंदी|हिन्दी|मराठी|தமிழ்|తెలుగు|ಕನ್ನಡ|മലയാളം|বাংলা)"
@@ -51,10 +51,10 @@ _STATED: Mapping[str, Sequence[str]] = {
         rf"i (?:go by|prefer to be called|like to be called) {_NAME}",
     ),
     "language": (
-        rf"(?:always )?(?:reply|answer|respond|speak|talk|chat)(?: (?:to|with) me)?(?: only)? (?:in|using) {_LANGUAGES}",
-        rf"(?:always )?(?:write to|message|text) me(?: only)? in {_LANGUAGES}",
-        rf"(?:i prefer|i only speak|i speak only|my preferred language is|switch (?:back |over )?to) {_LANGUAGES}",
-        rf"{_LANGUAGES} (?:mein|me|में) (?:baat|jawab|बात|जवाब|उत्तर) (?:karo|kijiye|do|dijiye|करो|करें|कीजिए|दो|दीजिए)",
+        rf"(?:always )?(?:reply|answer|respond|speak|talk|chat)(?: (?:to|with) me)?(?: only)? (?:in|using) {_LANGUAGE}",
+        rf"(?:always )?(?:write to|message|text) me(?: only)? in {_LANGUAGE}",
+        rf"(?:i prefer|i only speak|i speak only|my preferred language is|switch (?:back |over )?to) {_LANGUAGE}",
+        rf"{_LANGUAGE} (?:mein|me|में) (?:baat|jawab|बात|जवाब|उत्तर) (?:karo|kijiye|do|dijiye|करो|करें|कीजिए|दो|दीजिए)",
         r"(தமிழில்) (?:பேசு|எழுது)(?:ங்கள்)?",
     ),
     "contact_by": (
@@ -70,7 +70,7 @@ _STATED: Mapping[str, Sequence[str]] = {
         rf"(?:i (?:prefer|want|like)|(?:give|send)(?: me)?)(?: only)? ((?:{_STYLE}) (?:answers|replies|messages))",
     ),
     "preference.voice_notes": (
-        r"((?:no|(?:don't|do not|never|stop) send(?:ing)?(?: me)?) (?:any |more )*(?:voice|audio) (?:notes?|messages?))",
+        r"((?:no|(?:don't|do not|never|stop) send(?:ing)?(?: me)?) (?:any |more )?(?:voice|audio) (?:note|message)s?)",
     ),
     "plan": (
         rf"(?:i(?: a|')m|we(?: a|')re) (?:now )?on (?:the|your) {_NAME} {_PLAN}",
@@ -109,7 +109,7 @@ _NOT_STATED = re.compile(
 #: A message with a text in it that is to be written, worked on or acted out, or that is a joke.
 _DICTATED = re.compile(
     r"\b(?:translat\w+|re-?write|rephrase|reword|paraphrase|proof-?read|summari[sz]e|pretend|imagine|role-?play\w*"
-    r"|act as|kidding|joking)\b|\b(?:draft|compose) (?:an?|the|me|my|this|it)\b"
+    r"|act as|grammar|kidding|joking)\b|\b(?:draft|compose) (?:an?|the|me|my|this|it)\b"
     r"|\b(?:write|prepare|fill|type|send|post)\b[^.!?\n]{0,40}\b(?:e-?mail|mail|letter|message|note|text|form|post|story"
     r"|reply|speech|script|line)\b",
     re.IGNORECASE,

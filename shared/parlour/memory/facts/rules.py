@@ -28,6 +28,7 @@ _SURE = 0.99
 _JUST_NOW = timedelta(minutes=30)
 
 _NUMBERS = {"one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8"}
+_ARTICLES = frozenset({"the", "a", "an", "my", "our"})
 _CALLABLE = re.compile(r"[+\d][\d ()./-]{6,}")
 
 
@@ -127,9 +128,9 @@ def _is_about(told: str, fact: Known) -> bool:
 def _named(told: str, live: Sequence[Known]) -> list[Known]:
     """The facts that the words name: by what their key is called, else by their value. Of several whose value they
     may be, those whose key they name too: who forgets the Studio plan has not left the studio."""
-    wanted, spoken = frozenset(telling(told)), frozenset(words(told))
-    by_key = [fact for fact in live if wanted <= keys.known_names(fact.key)]
-    exact = [fact for fact in by_key if wanted == frozenset(fact.key.rpartition(".")[2].split("_"))]
+    spoken = frozenset(words(told)) - _ARTICLES
+    by_key = [fact for fact in live if spoken <= keys.known_names(fact.key)]
+    exact = [fact for fact in by_key if spoken == frozenset(fact.key.rpartition(".")[2].split("_"))]
     if exact or len(by_key) == 1:
         return exact or by_key
     by_value = [fact for fact in live if _is_about(told, fact)]
