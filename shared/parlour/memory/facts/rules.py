@@ -126,15 +126,16 @@ def _is_about(told: str, fact: Known) -> bool:
 
 
 def _named(told: str, live: Sequence[Known]) -> list[Known]:
-    """The facts that the words name: by what their key is called, else by their value. Of several whose value they
-    may be, those whose key they name too: who forgets the Studio plan has not left the studio."""
+    """The facts that the words name: by what their key is called, else by their value. Of several whose value they may
+    be, those whose key they name too, and whose whole value they are: the Studio plan is not the Shaikh Studio."""
     spoken = frozenset(words(told)) - _ARTICLES
     by_key = [fact for fact in live if spoken <= keys.known_names(fact.key)]
     exact = [fact for fact in by_key if spoken == frozenset(fact.key.rpartition(".")[2].split("_"))]
     if exact or len(by_key) == 1:
         return exact or by_key
     by_value = [fact for fact in live if _is_about(told, fact)]
-    return [fact for fact in by_value if spoken & keys.known_names(fact.key)] or by_value
+    nearness = [(bool(spoken & keys.known_names(fact.key)), is_same(fact.value, told)) for fact in by_value]
+    return [fact for fact, near in zip(by_value, nearness, strict=True) if near == max(nearness)]
 
 
 def _ended(candidate: Candidate, latest: Known | None) -> Verdict:
