@@ -29,11 +29,14 @@ _NAME = r"((?-i:[^\W\d_a-z])[\w.'\u2019-]*(?: (?-i:[^\W\d_a-z])[\w.'\u2019-]*){0
 _PLAN = r"(?:plan|tier|package|subscription|membership)"
 _LEAD = (
     r"(?:(?:hi|hello|hey|namaste|vanakkam|good (?:morning|afternoon|evening)|ok|okay|yes|well|also|by the way|btw"
-    r"|please|pls|kindly|from now on)[ ,!:]+)*"
+    r"|please|pls|kindly|from now on|and|but|so)[ ,!:]+)*"
 )
-_TAIL = r"(?: (?:please|pls|now|only|always|instead|from now on|by the way|btw|thanks|thank you))*[.! \u0964]*"
-
-_TIME = r"(?:before|after) \d[\d:.]*(?: ?[ap]\.?m)?"
+_TAIL = (
+    r"(?: (?:please|pls|now|only|always|instead|too|also|for now|if you can|if possible|from now on|by the way|btw"
+    r"|thanks|thank you))*[.! \u0964]*"
+)
+_HOUR = r"\d[\d:.]*(?: ?[ap]\.?m)?"
+_TIME = rf"(?:(?:before|after) {_HOUR}|between {_HOUR} (?:and|to) {_HOUR})"
 
 #: How people state the obvious, by key. A group of a pattern is the value.
 _STATED: Mapping[str, Sequence[str]] = {
@@ -44,7 +47,7 @@ _STATED: Mapping[str, Sequence[str]] = {
         rf"(?:me llamo|je m'appelle|ich hei(?:ß|ss)e|mi chiamo|meu nome é) {_NAME}",
         rf"mera naam {_NAME} (?:hai|h)",
         r"(?:मेरा नाम|माझे नाव) (\S+(?: \S+)?) (?:है|आहे)",
-        r"(?:என் பெயர்|எனது பெயர்) (\S+)",
+        r"(?:என் பெயர்|எனது பெயர்) (\S+(?: \S+)?)",
     ),
     "called": (
         rf"(?:you (?:can|may) )?(?:just )?(?:call|address) me (?:as )?{_NAME}",
@@ -52,7 +55,7 @@ _STATED: Mapping[str, Sequence[str]] = {
     ),
     "language": (
         rf"(?:always )?(?:reply|answer|respond|speak|talk|chat)(?: (?:to|with) me)?(?: only)? (?:in|using) {_LANGUAGE}",
-        rf"(?:always )?(?:write to|message|text) me(?: only)? in {_LANGUAGE}",
+        rf"(?:always )?(?:write(?: to me)?|(?:message|text) me)(?: only)? in {_LANGUAGE}",
         rf"(?:i prefer|i only speak|i speak only|my preferred language is|switch (?:back |over )?to) {_LANGUAGE}",
         rf"{_LANGUAGE} (?:mein|me|में) (?:baat|jawab|बात|जवाब|उत्तर) (?:karo|kijiye|do|dijiye|करो|करें|कीजिए|दो|दीजिए)",
         r"(தமிழில்) (?:பேசு|எழுது)(?:ங்கள்)?",
@@ -101,8 +104,8 @@ _FORGET_ONE = re.compile(
 
 #: A sentence that states nothing of its writer: it asks, supposes or reports.
 _NOT_STATED = re.compile(
-    r"[?\u061f\uff1f]|\b(?:if|suppose|supposing|unless|whether|says?|said|saying|tells?|told|asks?|asked|writes|wrote"
-    r"|reads?|claims?|claimed|thinks?|thought|according)\b",
+    r"[?\u061f\uff1f]|\b(?:if(?! you can\b| possible\b)|suppose|supposing|unless|whether|says?|said|saying|tells?|told"
+    r"|asks?|asked|writes|wrote|reads|claims?|claimed|thinks?|thought|according)\b",
     re.IGNORECASE,
 )
 
@@ -114,7 +117,7 @@ _DICTATED = re.compile(
     r"|reply|speech|script|line)\b",
     re.IGNORECASE,
 )
-_CLAUSE = re.compile(r"[,;]\s+(?:and |but |so )?|\s+(?:and|but)\s+|\s[-\u2013]\s")
+_CLAUSE = re.compile(r"[,;]\s+(?:and |but |so )?|\s+(?:and|but)\s+(?!\d)|\s[-\u2013]\s")
 _FIRST_PERSON = frozenset({"i", "i'm", "i've", "my", "me", "we", "our", "us", "we're", "we've"})
 
 #: The value of what takes back all that is known.

@@ -36,6 +36,12 @@ STATED = [
     ("Ich heiße Klara Weiß.", [("name", "Klara Weiß")]),
     ("हिंदी में जवाब दो", [("language", "हिंदी")]),
     ("தமிழில் பேசுங்கள்", [("language", "தமிழில்")]),
+    ("And keep your answers brief, please.", [("preference.answers", "brief")]),
+    ("Please write in Tamil if you can.", [("language", "Tamil")]),
+    ("Please reply in English from now on, the new team does not read Hindi.", [("language", "English")]),
+    ("Don't call me between 1 and 3 pm, I sleep then.", [("contact_time", "Don't call me between 1 and 3 pm")]),
+    ("I have upgraded to the Premium plan too.", [("plan", "Premium")]),
+    ("என் பெயர் சுரேஷ் குமார்.", [("name", "சுரேஷ் குமார்")]),
     ("My name is Ravi. Please write an email to the bank.", []),
     ("My name is Bob. No, my name is Rob.", [("name", "Rob")]),
 ]  # fmt: skip
