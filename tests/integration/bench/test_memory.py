@@ -66,11 +66,11 @@ def figures(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 def test_its_json_has_what_is_promised_for_both_ways(figures: dict[str, Any]) -> None:
     assert figures["month"] == {"messages": 40, "facts": 4, "changed": 1, "retracted": 0}
-    for way in ("offline", "scripted"):
+    for way, stale in (("offline", 0), ("scripted", 2)):
         one = figures[way]
         assert one["extraction"].keys() == {"precision", "recall"}
         numbers = ("wrong_retirements", "duplicates_per_fact", "stale_served", "identifiers_survived")
-        assert [one[name] for name in numbers] == [0, 0.0, 0, 1.0]
+        assert [one[name] for name in numbers] == [0, 0.0, stale, 1.0]
 
 
 def test_without_a_model_the_obvious_is_found_and_the_rest_is_told_as_missing(figures: dict[str, Any]) -> None:
@@ -83,7 +83,7 @@ def test_without_a_model_the_obvious_is_found_and_the_rest_is_told_as_missing(fi
 def test_a_models_right_answers_are_taken_and_its_wrong_ones_are_not(figures: dict[str, Any]) -> None:
     scripted = figures["scripted"]
     assert scripted["extraction"] == {"precision": 1.0, "recall": 1.0}
-    assert scripted["misses"] == []
+    assert scripted["misses"] == ["stale: ana: city = 'Pune' was told 2 times after it was over"]
     assert scripted["wrong_answers"] > 0.3
     assert scripted["decisions"]["not_users_own"] >= 2
     assert scripted["episodes"] > 0
@@ -115,7 +115,7 @@ def test_what_went_wrong_is_counted_and_told() -> None:
     found = score(month, Played(facts, {}, [], 0, 0))
     assert found["extraction"] == {"precision": 0.8, "recall": 0.6}
     numbers = ("wrong_retirements", "duplicates_per_fact", "stale_served", "identifiers_survived")
-    assert [found[name] for name in numbers] == [1, 1.0, 1, None]
+    assert [found[name] for name in numbers] == [1, 2.0, 1, None]
     assert found["misses"] == [
         "not found: ana: about.animals in 'We keep bees behind the house.'",
         "not found: ben: city in 'I live in Goa.'",
