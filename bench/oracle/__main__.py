@@ -22,7 +22,9 @@ import logging
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import redirect_stdout
 from fnmatch import fnmatchcase
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +64,7 @@ def main() -> None:
 
 def play_all(names: Sequence[str]) -> dict[str, Played]:
     """Play these conversations, each on a database of its own."""
-    with product.cluster() as running:
+    with redirect_stdout(StringIO()), product.cluster() as running:  # metrics are printed
         product.prepare(running, OVERLAY)
         found = {}
         for number, name in enumerate(names):

@@ -135,7 +135,7 @@ class Play:
         self._note_jobs()
         self._embed()
 
-    def file(self, name: str, text: str, about: str = "", level: str = "") -> UUID:
+    def file(self, name: str, text: str, about: str = "", level: int | None = None) -> UUID:
         """A file of the tenant's, uploaded and read."""
         made = self.world.file(name, text.encode(), about, level)
         self._note_jobs()
@@ -152,13 +152,17 @@ class Play:
         self._record(turns, sent)
         self._embed()
 
+    def answer_without_model(self) -> None:
+        """The same where no model is asked."""
+        self._script, self._missing = [], 0
+        self._record(self.world.run_turns(), _taken(self.world.model.sent))
+        if self._missing:
+            raise ScriptError("a model was asked")
+
     def finish(self) -> Played:
         """What was played; with it, what was remembered by rules."""
         for person in {person.user: person for person in self._people}.values():
-            try:
-                found = self.world.facts(person)
-            except LookupError:
-                continue
+            found = self.world.facts(person)
             self.played.by_rules += [f"{key}: {value}" for key, value, origin, _ in found if origin == "said"]
         return self.played
 
@@ -276,8 +280,6 @@ class Play:
         count["turns", turn.state + (f": {turn.problem.partition(':')[0]}" if turn.problem else "")] += 1
         for step in turn.steps:
             count.update(("layers", str(layer)) for layer in set(step.blocks))
-            if step.number > 1:
-                continue
             count.update(("causes", cause) for cause in step.causes)
             count.update([("cache misses", step.miss)] if step.miss else [])
             kinds = {kind for kind, how, _ in step.candidates if how == "in"}
@@ -327,6 +329,10 @@ class Talk:
     def further(self, about: str = "", *, shared: bool = False) -> "Talk":
         """Another conversation of the same person on the web."""
         return Talk(self.play, self.play.world.further_session(self.person, about, shared=shared))
+
+    def join_phone(self, phone: "Talk") -> "Talk":
+        """Say that this number is theirs; where they talk from then on."""
+        return Talk(self.play, self.play.world.join_phone(self.person, phone.number))
 
     def upload(self, name: str, data: bytes) -> Any:
         """What comes with a later message."""

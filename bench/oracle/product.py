@@ -328,12 +328,11 @@ class World:
         self.media.objects[started.form.fields["key"]] = data
         return attaching.Named(upload=started.id)
 
-    def file(self, name: str, data: bytes, about: str = "", level: str = "") -> UUID:
+    def file(self, name: str, data: bytes, about: str = "", level: int | None = None) -> UUID:
         """A file of the tenant's, uploaded and read."""
         now = self.clock()
-        more: dict[str, Any] = {"classification": level} if level else {}
         with self.database.transaction(self.admin) as tx:
-            new = NewFile(name, len(data), about or None, **more)
+            new = NewFile(name, len(data), about or None, classification=level)
             started = uploads.start(self.admin, tx, self.files, new, now, self.new_id(now))
         self.files.objects[started.form.fields["key"]] = data
         uploads.complete(self.admin, self.database, self.files, self.uploaded, started.file.id, self.clock())
@@ -412,8 +411,11 @@ class World:
 
     def facts(self, person: Person) -> list[tuple[str, str, str, UUID]]:
         """What is remembered of the user: key, value, who found it, id."""
-        with self.database.transaction(self.admin) as tx:
-            found = known.of(self.admin, tx, person.user).facts
+        try:
+            with self.database.transaction(self.admin) as tx:
+                found = known.of(self.admin, tx, person.user).facts
+        except NotFound:  # they were forgotten
+            return []
         return [(fact.key, fact.value, fact.origin, fact.id) for fact in found]
 
     def edit_fact(self, person: Person, key: str, value: str) -> None:
@@ -432,25 +434,18 @@ class World:
         services = erase.Services(self.database, self.media, self.files, {"intake": Letters()}, self.clock, self.new_id)
         erase.forget(self.admin, services, erase.Wish(Target(kind, target)), lambda: _JOB_SECONDS)
 
-    def join_phone(self, person: Person, phone: str) -> None:
-        """A visitor says that a number is theirs, and gives the code back."""
+    def join_phone(self, person: Person, phone: str) -> Person:
+        """A visitor says that a number is theirs, and gives the code back; who they are from then on, and where both
+        channels meet."""
         with self.database.transaction(_TENANT) as tx:
             binding = bindings.by_id(tx, person.binding)
         assert binding is not None
-        asked = ask(
-            person.principal,
-            self.database,
-            binding,
-            person.session,
-            phone,
-            code=_CODE,
-            secret=_SECRET,
-            now=self.clock(),
-            new_id=self.new_id,
-        )
-        join(
-            person.principal, self.database, asked.link_id, _CODE, secret=_SECRET, now=self.clock(), new_id=self.new_id
-        )
+        sender: Any = {"secret": _SECRET, "now": self.clock(), "new_id": self.new_id}
+        asked = ask(person.principal, self.database, binding, person.session, phone, code=_CODE, **sender)
+        joined = join(person.principal, self.database, asked.link_id, _CODE, **sender)
+        with self.database.transaction(_TENANT) as tx:
+            principal = people.principal_of(tx, joined.user_id, person.binding)
+        return Person(principal, joined.session_id, person.binding)
 
     # What the functions do
 

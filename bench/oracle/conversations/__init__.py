@@ -7,7 +7,7 @@ is to be remembered is given by the scripted model. A change here changes the re
 from collections.abc import Callable
 from types import ModuleType
 
-from bench.oracle.conversations import site
+from bench.oracle.conversations import attachments, changes, contracts, long, memory, records, site, tools
 from bench.oracle.play import Play
 
 
@@ -20,4 +20,6 @@ def _of(module: ModuleType) -> dict[str, Callable[[Play], None]]:
     }
 
 
-ALL: dict[str, Callable[[Play], None]] = {name: found for module in (site,) for name, found in _of(module).items()}
+_MODULES = (site, contracts, records, tools, attachments, long, memory, changes)
+
+ALL: dict[str, Callable[[Play], None]] = {name: found for module in _MODULES for name, found in _of(module).items()}
