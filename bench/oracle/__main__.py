@@ -1,20 +1,22 @@
 """Whether prompts are what they were: recorded conversations are assembled again and compared, layer by layer.
 
-    python -m bench.oracle [--only PATTERN ...] [--json FILE] [--dump DIR] [--record] [--again]
+    python -m bench.oracle [--only PATTERN ...] [--json FILE] [--dump DIR] [--again] [--record] [--accept REASON]
 
 Every conversation of `bench/oracle/conversations` is played through the real path (a message comes in, its turn runs
-with its tools, the work of memory and the Pulses is done in between) on a PostgreSQL of its own, with a model that
-answers by script. What a provider would have been sent is compared with `recorded.json`, which was recorded with the
-code that it names. Exit code 1 when something differs that `accepted.json` does not name.
+with its tools, the work of memory and the Pulses is done in between) on a database of its own, with models that answer
+by script. What a provider would have been sent is compared with `recorded.json`, which names the code that it was
+recorded with; the ledger's record of it must give the same bytes. Exit code 1 when something differs that
+`accepted.json` does not have.
 
 --only     conversations by name, as "long.*".
 --json     write counts, coverage and differences here, too.
 --dump     write every prompt as text below this folder, so that two checkouts can be compared with `diff -r`.
---record   write what is played to `recorded.json` instead of comparing it.
---again    play everything twice, and fail where it is not the same.
+--again    play everything twice, and compare the two.
+--record   write what was played to `recorded.json` instead of comparing it.
+--accept   add the differences that are open to `accepted.json`, for this reason in one sentence; --parts: of them only
+           those parts (layers, "marks", "tokens", ...). They are accepted as they are: others will show again.
 
-To accept a difference, add to `accepted.json`: {"conversations": ["site.*"], "parts": ["marks"], "reason": "one
-sentence", "digest": as it is printed}. It then stands for exactly those differences.
+To play other code's prompts: PYTHONPATH=/path/to/its/shared python -m bench.oracle ...
 """
 
 import argparse
@@ -26,14 +28,13 @@ from contextlib import redirect_stdout
 from fnmatch import fnmatchcase
 from io import StringIO
 from pathlib import Path
-from typing import Any
 
 from bench import report
 from bench.oracle import product, recording
 from bench.oracle.conversations import ALL
 from bench.oracle.pack import OVERLAY
 from bench.oracle.play import Played, play
-from bench.oracle.recording import Difference, Verdict
+from bench.oracle.recording import Difference
 
 _MOST_PLACES = 12
 
@@ -54,12 +55,22 @@ def main() -> None:
         recorded = now
     else:
         recorded = recording.read()
-    differences = recording.compare(recorded, now, product.LAYERS)
-    verdict = recording.judge(differences, recording.read_accepted())
+    differences, accepted = recording.compare(recorded, now, product.LAYERS), recording.read_accepted()
+    if chosen.accept:
+        accepted = recording.accept(differences, accepted, chosen.accept, chosen.parts)
+        recording.write_accepted(accepted)
+    left = recording.open_differences(differences, accepted)
     coverage = sum((one.coverage for one in played.values()), Counter[tuple[str, str]]())
-    _show(now, recorded["code"], coverage, verdict)
-    report.write(chosen.json, _figures(now, coverage, differences, verdict))
-    sys.exit(1 if verdict.open else 0)
+    _show_coverage(coverage)
+    turns = [turn for one in now["conversations"].values() for turn in one["turns"]]
+    prompts = sum(len(turn["prompts"]) for turn in turns)
+    print(f"\n{len(turns)} turns, {prompts} prompts, {len(played)} conversations; recorded with {recorded['code']}.")
+    print(f"{len(differences)} differences, {len(differences) - len(left)} of them accepted.")
+    _show_differences(left)
+    counts = {f"{kind}: {name}": count for (kind, name), count in sorted(coverage.items())}
+    found = [f"{one.conversation} {one.place} {one.part}" for one in left]
+    report.write(chosen.json, {"code": code, "turns": len(turns), "coverage": counts, "differences": found})
+    sys.exit(1 if left else 0)
 
 
 def play_all(names: Sequence[str]) -> dict[str, Played]:
@@ -78,6 +89,8 @@ def _arguments() -> argparse.Namespace:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--only", nargs="+", default=["*"], metavar="PATTERN", help="conversations by name")
     parser.add_argument("--dump", type=Path, metavar="DIR", help="write every prompt below this folder")
+    parser.add_argument("--accept", metavar="REASON", help="accept what differs, for this reason")
+    parser.add_argument("--parts", nargs="+", default=[], metavar="PART", help="accept these parts alone")
     parser.add_argument("--record", action="store_true", help="write the recording")
     parser.add_argument("--again", action="store_true", help="play twice and compare the two")
     return parser.parse_args()
@@ -94,43 +107,18 @@ def _dump(folder: Path, played: Mapping[str, Played]) -> None:
             (where / f"job-{number}.txt").write_text(words + "\n", "utf-8")
 
 
-def _show(now: Mapping[str, Any], code: str, coverage: Counter[tuple[str, str]], verdict: Verdict) -> None:
+def _show_coverage(coverage: Counter[tuple[str, str]]) -> None:
     for what in dict.fromkeys(kind for kind, _ in sorted(coverage)):
         counts = {name: count for (kind, name), count in sorted(coverage.items()) if kind == what}
-        if what == "layers":
-            counts = {
-                product.LAYERS[int(name)]: count for name, count in sorted(counts.items(), key=lambda x: int(x[0]))
-            }
         never = [name for name in product.KNOWN.get(what, ()) if name not in counts]
-        told = ", ".join(f"{name} {count}" for name, count in counts.items())
-        print(f"{what}: {told}" + (f"; never: {', '.join(never)}" if never else ""))
-    turns = [turn for one in now["conversations"].values() for turn in one["turns"]]
-    prompts = sum(len(turn["prompts"]) for turn in turns)
-    print(f"\n{len(turns)} turns, {prompts} prompts, {len(now['conversations'])} conversations; recorded with {code}.")
-    for entry, covered in verdict.accepted:
-        print(f"accepted, {len(covered)} differences of {', '.join(entry.parts)}: {entry.reason}")
-    for entry, digest in verdict.changed:
-        print(f"accepted before, and other now ({digest}): {', '.join(entry.parts)}: {entry.reason}")
-    if verdict.open:
-        _show_differences(verdict.open)
+        occurred = ", ".join(f"{name} {count}" for name, count in counts.items())
+        print(f"{what}: {occurred}" + (f"; never: {', '.join(never)}" if never else ""))
 
 
 def _show_differences(differences: Sequence[Difference]) -> None:
     for parts, name, places in recording.grouped(differences):
         more = f" and {len(places) - _MOST_PLACES} more" if len(places) > _MOST_PLACES else ""
         print(f"{parts}: {name}: {' '.join(places[:_MOST_PLACES])}{more}")
-    print(f"\n{len(differences)} differences, digest {recording.digest(differences)}")
-
-
-def _figures(
-    now: Mapping[str, Any], coverage: Counter[tuple[str, str]], differences: Sequence[Difference], verdict: Verdict
-) -> dict[str, Any]:
-    return {
-        "code": now["code"],
-        "coverage": {f"{kind}: {name}": count for (kind, name), count in sorted(coverage.items())},
-        "differences": [f"{one.conversation} {one.place} {one.part}" for one in differences],
-        "open": len(verdict.open),
-    }
 
 
 if __name__ == "__main__":

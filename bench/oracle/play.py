@@ -12,7 +12,7 @@ from typing import Any
 from uuid import UUID
 
 from bench.oracle.ports import Answer, Breakage, Sent
-from bench.oracle.product import Person, Step, Turn, World
+from bench.oracle.product import LAYERS, Person, Step, Turn, World
 
 type Said = str | Mapping[str, Any] | Sequence[str | Mapping[str, Any]] | Breakage
 """What the model answers: words, a call (`use`), several of both, or what breaks instead."""
@@ -279,7 +279,7 @@ class Play:
         count = self.played.coverage
         count["turns", turn.state + (f": {turn.problem.partition(':')[0]}" if turn.problem else "")] += 1
         for step in turn.steps:
-            count.update(("layers", str(layer)) for layer in set(step.blocks))
+            count.update(("layers", LAYERS[layer]) for layer in set(step.blocks))
             count.update(("causes", cause) for cause in step.causes)
             count.update([("cache misses", step.miss)] if step.miss else [])
             kinds = {kind for kind, how, _ in step.candidates if how == "in"}

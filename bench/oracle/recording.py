@@ -3,8 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
+from dataclasses import asdict, dataclass, replace
 from itertools import groupby, zip_longest
 from pathlib import Path
 from typing import Any
@@ -36,29 +35,18 @@ class Difference:
 class Accepted:
     """Differences that somebody has looked at.
 
-    conversations  patterns of names, as "long.*".
-    parts          as `Difference.part`.
-    digest         of exactly those differences: with others of the same parts it does not hold any more.
+    parts    as `Difference.part`.
+    digests  by conversation, of exactly these differences: with others of the same parts they do not hold any more.
     """
 
-    conversations: Sequence[str]
-    parts: Sequence[str]
     reason: str
-    digest: str
+    parts: Sequence[str]
+    digests: Mapping[str, str]
 
-    def covers(self, difference: Difference) -> bool:
-        """Whether a difference is one of those."""
-        named = any(fnmatchcase(difference.conversation, pattern) for pattern in self.conversations)
-        return named and difference.part in self.parts
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """Differences that are accepted and that are not, and entries that are not what they were accepted as."""
-
-    accepted: Sequence[tuple[Accepted, Sequence[Difference]]]
-    open: Sequence[Difference]
-    changed: Sequence[tuple[Accepted, str]] = field(default_factory=list)
+    def covered(self, conversation: str, differences: Sequence[Difference]) -> list[Difference]:
+        """Those of a conversation's differences that are accepted."""
+        found = [one for one in differences if one.part in self.parts]
+        return found if found and self.digests.get(conversation) == digest(found) else []
 
 
 def to_json(played: Mapping[str, Played], code: str) -> dict[str, Any]:
@@ -79,6 +67,11 @@ def read(path: Path = RECORDED) -> dict[str, Any]:
 def read_accepted(path: Path = ACCEPTED) -> list[Accepted]:
     """The differences that are accepted."""
     return [Accepted(**entry) for entry in json.loads(path.read_text("utf-8"))]
+
+
+def write_accepted(accepted: Sequence[Accepted], path: Path = ACCEPTED) -> None:
+    """Write them."""
+    path.write_text(json.dumps([asdict(entry) for entry in accepted], indent=1) + "\n", "utf-8")
 
 
 def write(recorded: Mapping[str, Any], path: Path = RECORDED) -> None:
@@ -103,23 +96,48 @@ def compare(before: Mapping[str, Any], now: Mapping[str, Any], layers: Sequence[
     return found
 
 
-def judge(differences: Sequence[Difference], accepted: Sequence[Accepted]) -> Verdict:
-    """Which of the differences are accepted: all that an entry covers, if they are what it was accepted for."""
-    left, taken, changed = list(differences), [], []
-    for entry in accepted:
-        covered = [difference for difference in left if entry.covers(difference)]
-        if covered and entry.digest == digest(covered):
-            taken.append((entry, covered))
-            left = [difference for difference in left if not entry.covers(difference)]
-        elif covered:
-            changed.append((entry, digest(covered)))
-    return Verdict(taken, left, changed)
+def open_differences(differences: Sequence[Difference], accepted: Sequence[Accepted]) -> list[Difference]:
+    """Those that nobody has accepted."""
+    found: list[Difference] = []
+    for name, own in _by_conversation(differences).items():
+        covered = [one for entry in accepted for one in entry.covered(name, own)]
+        found += [one for one in own if one not in covered]
+    return found
+
+
+def accept(
+    differences: Sequence[Difference], accepted: Sequence[Accepted], reason: str, parts: Sequence[str]
+) -> list[Accepted]:
+    """The entries with one more: for the open differences of these parts, or of all parts. What does not hold any more
+    is left out."""
+    by_name = _by_conversation(differences)
+    wanted = [one for one in open_differences(differences, accepted) if not parts or one.part in parts]
+    new = Accepted(
+        reason,
+        sorted({one.part for one in wanted}),
+        {name: digest(own) for name, own in _by_conversation(wanted).items()},
+    )
+    kept = [
+        replace(
+            entry,
+            digests={name: one for name, one in entry.digests.items() if entry.covered(name, by_name.get(name, []))},
+        )
+        for entry in accepted
+    ]
+    return [entry for entry in (*kept, new) if entry.digests]
 
 
 def digest(differences: Sequence[Difference]) -> str:
     """What tells these differences from others."""
     lines = sorted(f"{one.conversation} {one.place} {one.part} {one.now}" for one in differences)
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
+
+
+def _by_conversation(differences: Sequence[Difference]) -> dict[str, list[Difference]]:
+    found: dict[str, list[Difference]] = {}
+    for one in differences:
+        found.setdefault(one.conversation, []).append(one)
+    return found
 
 
 def grouped(differences: Sequence[Difference]) -> Iterator[tuple[str, str, list[str]]]:

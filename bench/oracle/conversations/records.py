@@ -28,8 +28,9 @@ def contract(play: Play) -> None:
     play.pulse("contract/C-2025-017")
     talk = play.visitor(about="contract/C-2025-017")
     talk.say("What is the contract sum?", "4,860,000 pounds.")
-    for minutes, question in ((4, "What changes it?"), (4, "Which of these are agreed?"), (4, "Who signs?")):
-        talk.say(question, "CO-004 is agreed, CO-007 is not.", after=minutes * 60)
+    for question in ("What changes it?", "Which of these are agreed?", "Who signs?"):
+        talk.say(question, "CO-004 is agreed, CO-007 is not.", after=240)
+    play.world.change("change_order/CO-007", quoted_days=5)
     for question in ("And the crane hire?", "The groundworks?", "The outfall?", "The plant room?", "The glazing?"):
         talk.say(question, "That stands beside it.", after=290)
     talk.say("Again from the start?", "The sum is 4,860,000 pounds.", after=4_000)
@@ -79,9 +80,15 @@ def crowded(play: Play) -> None:
     )
     talk.say("And the project?", use("get_entity", entities=["project/NRS", "risk/R-30"]), "On site.", after=40)
     talk.say("The board's margin?", use("get_entity", entities=["risk/R-11"]), "Watched.", after=40)
+    told = "What is open waits for a decision. The record stands as its own text says. "
+    for number in range(4):
+        play.file(f"told-{number}.md", f"# Told {number}\n\n{told * (number + 2)}", "project/NRS")
     other = play.visitor("records-desk", about="project/NRS")
     other.say("What is in the tree?", "Little.")
     other.say("And near it?", "The cellar.", after=400)
+    long = "Read this log, and say what it means for the cellar. " + "The pump ran and the water fell by a hand. " * 170
+    other.say(long, "The pump copes.", after=40)
+    other.say("Thank you.", "You are welcome.", after=40)
 
 
 def offered(play: Play) -> None:

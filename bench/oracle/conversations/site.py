@@ -92,6 +92,9 @@ def night(play: Play) -> None:
     )
     talk.say("What of the excavation?", "It stays shut.", after=200)
     talk.say("Since when?", "Since 20 February.", after=20)
+    talk.write("फाटक पर बत्ती चार बजे तक बंद थी। " * 150)
+    play.answer_without_model()
+    talk.say("In short: the lamp was out.", "Until four, yes.", after=40)
 
 
 def forged_tags(play: Play) -> None:
