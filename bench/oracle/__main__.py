@@ -60,15 +60,15 @@ def main() -> None:
         accepted = recording.accept(differences, accepted, chosen.accept, chosen.parts)
         recording.write_accepted(accepted)
     left = recording.open_differences(differences, accepted)
-    coverage = sum((one.coverage for one in played.values()), Counter[tuple[str, str]]())
+    coverage = sum((found.coverage for found in played.values()), Counter[tuple[str, str]]())
     _show_coverage(coverage)
-    turns = [turn for one in now["conversations"].values() for turn in one["turns"]]
+    turns = [turn for found in now["conversations"].values() for turn in found["turns"]]
     prompts = sum(len(turn["prompts"]) for turn in turns)
     print(f"\n{len(turns)} turns, {prompts} prompts, {len(played)} conversations; recorded with {recorded['code']}.")
     print(f"{len(differences)} differences, {len(differences) - len(left)} of them accepted.")
     _show_differences(left)
     counts = {f"{kind}: {name}": count for (kind, name), count in sorted(coverage.items())}
-    found = [f"{one.conversation} {one.place} {one.part}" for one in left]
+    found = [f"{difference.conversation} {difference.place} {difference.part}" for difference in left]
     report.write(chosen.json, {"code": code, "turns": len(turns), "coverage": counts, "differences": found})
     sys.exit(1 if left else 0)
 
@@ -97,13 +97,13 @@ def _arguments() -> argparse.Namespace:
 
 
 def _dump(folder: Path, played: Mapping[str, Played]) -> None:
-    for name, one in played.items():
+    for name, conversation in played.items():
         where = folder / name
         where.mkdir(parents=True, exist_ok=True)
-        for turn in one.turns:
+        for turn in conversation.turns:
             for number, prompt in enumerate(turn.prompts, start=1):
                 (where / f"{turn.place}.{number}.txt").write_text(prompt.words, "utf-8")
-        for number, words in enumerate(one.job_words, start=1):
+        for number, words in enumerate(conversation.job_words, start=1):
             (where / f"job-{number}.txt").write_text(words + "\n", "utf-8")
 
 

@@ -18,9 +18,10 @@ type Said = str | Mapping[str, Any] | Sequence[str | Mapping[str, Any]] | Breaka
 """What the model answers: words, a call (`use`), several of both, or what breaks instead."""
 
 _NUMBERED = re.compile(r"^\[(\d+)\] (?:\d{4}-\d\d-\d\d )?(user|agent): (.*)$", re.MULTILINE)
+_DOCUMENT = re.compile(r"^\[(\d+)\] [^\n]+\n([^\n]+)$", re.MULTILINE)
 _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _WORDS = re.compile(r"[A-Za-z]+")
-_SUMMARY_WORDS = 7
+_SUMMARY_WORDS, _STATEMENTS, _LONGEST_STATEMENT = 7, 8, 240
 _DIGITS = 16
 
 
@@ -58,16 +59,15 @@ class PlayedTurn:
 class Played:
     """A conversation that was played.
 
-    jobs      the hash of every question to a model that no turn asked, behind the kind of its job.
-    coverage  how often each layer, kind of source, reason, cause and cache miss occurred, by what it is.
-    by_rules  facts that no model gave, as key: value.
+    jobs       the hash of every question to a model that no turn asked, behind the kind of its job.
+    job_words  the same questions, for people.
+    coverage   how often each layer, kind of source, reason, cause and cache miss occurred, by what it is.
     """
 
     turns: list[PlayedTurn] = field(default_factory=list)
     jobs: list[str] = field(default_factory=list)
     job_words: list[str] = field(default_factory=list)
     coverage: Counter[tuple[str, str]] = field(default_factory=Counter)
-    by_rules: list[str] = field(default_factory=list)
 
 
 def use(tool: str, **arguments: Any) -> dict[str, Any]:
@@ -160,10 +160,10 @@ class Play:
             raise ScriptError("a model was asked")
 
     def finish(self) -> Played:
-        """What was played; with it, what was remembered by rules."""
+        """What was played; with it, which facts no model gave."""
         for person in {person.user: person for person in self._people}.values():
             found = self.world.facts(person)
-            self.played.by_rules += [f"{key}: {value}" for key, value, origin, _ in found if origin == "said"]
+            self.played.coverage.update(("facts by rules", key) for key, _, origin, _ in found if origin == "said")
         return self.played
 
     def next_message(self) -> str:
@@ -203,13 +203,17 @@ class Play:
             case "extraction" | "consolidation":
                 return self._extracted(asked, is_last=kind == "consolidation")
             case "pulse" | "pulse question":
-                statements = [
-                    {"text": "The record stands as its own text says.", "sources": [1]},
-                    {"text": "What is open waits for a decision.", "sources": [1, 2]},
-                ]
-                return json.dumps({"statements": statements})
+                return self._pulse(asked)
             case _:
                 return "A note of the site office, told in short."
+
+    def _pulse(self, asked: str) -> str:
+        """What the first documents say, each in its first line."""
+        statements = [
+            {"text": line[:_LONGEST_STATEMENT], "sources": [int(number)]}
+            for number, line in _DOCUMENT.findall(asked)[:_STATEMENTS]
+        ]
+        return json.dumps({"statements": statements})
 
     def _summary(self, asked: str) -> str:
         if self.is_summary_broken:
@@ -219,10 +223,15 @@ class Play:
         told = " ".join(f"The user spoke of {topic}." for topic in topics if topic)
         numbers = [int(number) for number, _, _ in lines]
         items, self.notes = self.notes, []
-        return json.dumps({
-            "summary": told or "Nothing new was said.", "kept_message_ids": numbers[::2],
-            "dropped_message_ids": numbers[1::2], "agent_state_item_updates": items, "agent_state_updates": {},
-        })  # fmt: skip
+        return json.dumps(
+            {
+                "summary": told or "Nothing new was said.",
+                "kept_message_ids": numbers[::2],
+                "dropped_message_ids": numbers[1::2],
+                "agent_state_item_updates": items,
+                "agent_state_updates": {},
+            }
+        )
 
     def _extracted(self, asked: str, *, is_last: bool) -> str:
         found = _NUMBERED.findall(asked)
@@ -298,9 +307,15 @@ class Talk:
     app: str = ""
 
     def say(
-        self, text: str, *said: Said, after: float = 30, facts: Mapping[str, str] | None = None, episode: str = "",
-        file: tuple[str, str, bytes] | None = None, attached: Sequence[Any] = (),
-    ) -> None:  # fmt: skip
+        self,
+        text: str,
+        *said: Said,
+        after: float = 30,
+        facts: Mapping[str, str] | None = None,
+        episode: str = "",
+        file: tuple[str, str, bytes] | None = None,
+        attached: Sequence[Any] = (),
+    ) -> None:
         """Write, so many seconds after what happened last, and be answered.
 
         facts, episode  what the model of memory takes from it later.
@@ -311,9 +326,15 @@ class Talk:
         self.play.answer(*said)
 
     def write(
-        self, text: str, *, after: float = 30, facts: Mapping[str, str] | None = None, episode: str = "",
-        file: tuple[str, str, bytes] | None = None, attached: Sequence[Any] = (),
-    ) -> None:  # fmt: skip
+        self,
+        text: str,
+        *,
+        after: float = 30,
+        facts: Mapping[str, str] | None = None,
+        episode: str = "",
+        file: tuple[str, str, bytes] | None = None,
+        attached: Sequence[Any] = (),
+    ) -> None:
         """Write, and wait for what comes next."""
         play, plain = self.play, " ".join(text.split())
         play.later(seconds=after)

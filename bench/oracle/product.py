@@ -661,5 +661,6 @@ def _text(said: str) -> Answer:
 
 
 def _words(request: ModelRequest) -> str:
-    """What a job asked in its first message: the rest is what it was answered and asked again."""
-    return "\n".join(str(block.get("text", "")) for block in blocks_of(request.messages[0]))
+    """What a job tells a model and asks it first: the rest is what it was answered and asked again."""
+    blocks = [*request.system, *blocks_of(request.messages[0])]
+    return "\n".join(str(block.get("text", "")) for block in blocks)

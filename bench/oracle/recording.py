@@ -45,7 +45,7 @@ class Accepted:
 
     def covered(self, conversation: str, differences: Sequence[Difference]) -> list[Difference]:
         """Those of a conversation's differences that are accepted."""
-        found = [one for one in differences if one.part in self.parts]
+        found = [difference for difference in differences if difference.part in self.parts]
         return found if found and self.digests.get(conversation) == digest(found) else []
 
 
@@ -55,7 +55,7 @@ def to_json(played: Mapping[str, Played], code: str) -> dict[str, Any]:
     {"code", "conversations": {name: {"turns": [{"place", "state", "prompts": [prompt]}], "jobs": ["kind:hash"]}}}; a
     prompt is {"text": hash, "tokens", "marks": [block], "layers": {number: hash}}.
     """
-    return {"code": code, "conversations": {name: _conversation(one) for name, one in sorted(played.items())}}
+    return {"code": code, "conversations": {name: _conversation(found) for name, found in sorted(played.items())}}
 
 
 def read(path: Path = RECORDED) -> dict[str, Any]:
@@ -70,7 +70,7 @@ def read_accepted(path: Path = ACCEPTED) -> list[Accepted]:
 
 
 def write_accepted(accepted: Sequence[Accepted], path: Path = ACCEPTED) -> None:
-    """Write them."""
+    """Write the entries."""
     path.write_text(json.dumps([asdict(entry) for entry in accepted], indent=1) + "\n", "utf-8")
 
 
@@ -100,8 +100,8 @@ def open_differences(differences: Sequence[Difference], accepted: Sequence[Accep
     """Those that nobody has accepted."""
     found: list[Difference] = []
     for name, own in _by_conversation(differences).items():
-        covered = [one for entry in accepted for one in entry.covered(name, own)]
-        found += [one for one in own if one not in covered]
+        covered = [difference for entry in accepted for difference in entry.covered(name, own)]
+        found += [difference for difference in own if difference not in covered]
     return found
 
 
@@ -111,40 +111,40 @@ def accept(
     """The entries with one more: for the open differences of these parts, or of all parts. What does not hold any more
     is left out."""
     by_name = _by_conversation(differences)
-    wanted = [one for one in open_differences(differences, accepted) if not parts or one.part in parts]
+    left = open_differences(differences, accepted)
+    wanted = [difference for difference in left if not parts or difference.part in parts]
     new = Accepted(
         reason,
-        sorted({one.part for one in wanted}),
+        sorted({difference.part for difference in wanted}),
         {name: digest(own) for name, own in _by_conversation(wanted).items()},
     )
-    kept = [
-        replace(
-            entry,
-            digests={name: one for name, one in entry.digests.items() if entry.covered(name, by_name.get(name, []))},
-        )
-        for entry in accepted
-    ]
+    kept = [replace(entry, digests=_holding(entry, by_name)) for entry in accepted]
     return [entry for entry in (*kept, new) if entry.digests]
 
 
 def digest(differences: Sequence[Difference]) -> str:
     """What tells these differences from others."""
-    lines = sorted(f"{one.conversation} {one.place} {one.part} {one.now}" for one in differences)
+    lines = sorted(f"{found.conversation} {found.place} {found.part} {found.now}" for found in differences)
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
+
+
+def _holding(entry: Accepted, by_name: Mapping[str, list[Difference]]) -> dict[str, str]:
+    """The entry's digests that are of what differs now."""
+    return {name: found for name, found in entry.digests.items() if entry.covered(name, by_name.get(name, []))}
 
 
 def _by_conversation(differences: Sequence[Difference]) -> dict[str, list[Difference]]:
     found: dict[str, list[Difference]] = {}
-    for one in differences:
-        found.setdefault(one.conversation, []).append(one)
+    for difference in differences:
+        found.setdefault(difference.conversation, []).append(difference)
     return found
 
 
 def grouped(differences: Sequence[Difference]) -> Iterator[tuple[str, str, list[str]]]:
     """(parts, conversation, places) of the differences: first those places in which the same parts differ."""
     by_place: dict[tuple[str, str], list[str]] = {}
-    for one in differences:
-        by_place.setdefault((one.conversation, one.place), []).append(one.part)
+    for difference in differences:
+        by_place.setdefault((difference.conversation, difference.place), []).append(difference.part)
     rows = sorted((", ".join(parts), name, place) for (name, place), parts in by_place.items())
     for (parts, name), group in groupby(rows, key=lambda row: row[:2]):
         yield parts, name, [place for *_, place in group]

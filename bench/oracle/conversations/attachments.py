@@ -12,8 +12,14 @@ def pictures(play: Play) -> None:
     talk.say("Is this wide?", "Wider than before.", file=("image", "crack.png", _PNG))
     talk.say("How wide exactly?", search("crack width C4"), "0.45 mm [1].", after=40)
     talk.say("", "The same crack, from the side.", after=40, file=("image", "side.png", _PNG + b"side"))
-    talk.say("And this one?", Breakage.REJECTED, Breakage.REJECTED, "I cannot open it.", after=40,
-             file=("image", "broken.png", _PNG + b"broken"))  # fmt: skip
+    talk.say(
+        "And this one?",
+        Breakage.REJECTED,
+        Breakage.REJECTED,
+        "I cannot open it.",
+        after=40,
+        file=("image", "broken.png", _PNG + b"broken"),
+    )
     talk.say("Never mind.", "Good.", after=400)
 
 

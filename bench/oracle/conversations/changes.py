@@ -40,8 +40,12 @@ def message_forgotten(play: Play) -> None:
     """A message goes, with the reply that quoted it and what memory made of it."""
     talk = play.visitor("site-desk")
     talk.say("The gate code is 4711-STAYS.", "I keep it to myself.")
-    talk.say("The spare key lies under the blue drum.", "Under the blue drum.", after=40,
-             facts={"about.spare_key": "under the blue drum"})  # fmt: skip
+    talk.say(
+        "The spare key lies under the blue drum.",
+        "Under the blue drum.",
+        after=40,
+        facts={"about.spare_key": "under the blue drum"},
+    )
     talk.say("Where is the spare key?", "Under the blue drum.", after=40)
     play.later(minutes=10)
     talk.say("And the ladder?", "In the container.", after=30)
@@ -71,8 +75,9 @@ def user_forgotten(play: Play) -> None:
     note = {"severity": "low", "state": "open", "owner": "Asha"}
     gone.say(
         "Note the loose board as a risk.",
-        use("create_entity", kind="risk", name="Loose board", project="project/NRS", properties=note), "It is noted.",
-    )  # fmt: skip
+        use("create_entity", kind="risk", name="Loose board", project="project/NRS", properties=note),
+        "It is noted.",
+    )
     stays.say("And now?", "A loose board was noted.", after=30)
     play.world.erase("user", gone.person.user)
     stays.say("Which board?", use("list_entities", kind="risk", text="board"), "I see none.", after=30)

@@ -8,10 +8,12 @@ def damages(play: Play) -> None:
     talk.say("What do we owe per day if we finish late?", search("delay damages per day"), "£3,500 a day [1].")
     talk.say("And the most?", search("limit of delay damages"), "£243,000 [2].", after=44)
     talk.say(
-        "Did we give notice of the permit delay in time?", search("notice of delay period"),
+        "Did we give notice of the permit delay in time?",
+        search("notice of delay period"),
         [search("notice of delay river permit"), use("get_linked_entities", entity="risk/R-05")],
-        "Clause 11.2 gives 14 days; the notice went on the thirteenth [3] [5].", after=95,
-    )  # fmt: skip
+        "Clause 11.2 gives 14 days; the notice went on the thirteenth [3] [5].",
+        after=95,
+    )
     talk.say(
         "What is our liability limited to?", search("limit of liability"), "£2,430,000, clause 14.1 [4].", after=120
     )
@@ -23,24 +25,30 @@ def documents(play: Play) -> None:
     talk = play.visitor()
     talk.say("Which documents do we have?", use("list_documents", project="project/NRS"), "Minutes, mails, a contract.")
     talk.say(
-        "Open the contract.", use("get_document", document="document/main-works-contract"),
-        use("get_document", document="document/main-works-contract", offset=3_000), "Here is how it begins.", after=60,
-    )  # fmt: skip
+        "Open the contract.",
+        use("get_document", document="document/main-works-contract"),
+        use("get_document", document="document/main-works-contract", offset=3_000),
+        "Here is how it begins.",
+        after=60,
+    )
     talk.say(
         "And where does it speak of silt?",
         use("search_documents", query="silt unforeseen ground", documents=["document/main-works-contract"]),
-        use("get_document_metadata", document="document/main-works-contract"), "In clause 9.2 [1].", after=33,
-    )  # fmt: skip
+        use("get_document_metadata", document="document/main-works-contract"),
+        "In clause 9.2 [1].",
+        after=33,
+    )
     talk.say("Thank you.", "You are welcome.", after=33)
 
 
 def change_order(play: Play) -> None:
     talk = play.visitor()
     talk.say(
-        "Where does change order 7 stand, and who has to sign?", search("change order 7"),
+        "Where does change order 7 stand, and who has to sign?",
+        search("change order 7"),
         [use("get_entity", entities=["change_order/CO-007"]), search("finance director signs change orders")],
         "Quoted £38,448; the Finance Director signs [2].",
-    )  # fmt: skip
+    )
     talk.say("What is the least we would take for it?", search("least price change order 7"), "£35,000 [6].", after=51)
     talk.say("What margin do we expect?", search("margin forecast"), "The documents do not say.", after=80)
     talk.say("And in June?", "I know nothing of June.", after=61)

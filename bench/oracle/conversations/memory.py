@@ -30,9 +30,10 @@ def episodes(play: Play) -> None:
     """What came of earlier conversations, in new ones, and their messages where the question points there."""
     first = play.visitor("site-desk")
     first.say(
-        "The outfall needs a second coat before the flood season.", "I see.",
+        "The outfall needs a second coat before the flood season.",
+        "I see.",
         episode="The outfall needs a second coat before the flood season.",
-    )  # fmt: skip
+    )
     first.say("The coat is grey epoxy, two tins.", "Two tins of grey epoxy.", after=40)
     play.later(minutes=10)
     second = first.further()

@@ -67,9 +67,14 @@ def crowded(play: Play) -> None:
     """A narrow budget, a record with much around it, and texts that have no room."""
     for number in range(8):
         play.world.create(
-            "risk", f"R-{number + 30}", f"Water in the cellar, part {number}", severity="low", state="open",
-            owner="Imre Halasz", response="Pump it out and look where it comes from. " * 6,
-        )  # fmt: skip
+            "risk",
+            f"R-{number + 30}",
+            f"Water in the cellar, part {number}",
+            severity="low",
+            state="open",
+            owner="Imre Halasz",
+            response="Pump it out and look where it comes from. " * 6,
+        )
         play.world.link(f"risk/R-{number + 30}", "threatens", "milestone/M3")
     play.file("cellar.md", "# Cellar\n\n" + "The cellar takes water from the river side. " * 30, "milestone/M3")
     play.pulse("project/NRS")
@@ -82,7 +87,7 @@ def crowded(play: Play) -> None:
     talk.say("The board's margin?", use("get_entity", entities=["risk/R-11"]), "Watched.", after=40)
     told = "What is open waits for a decision. The record stands as its own text says. "
     for number in range(4):
-        play.file(f"told-{number}.md", f"# Told {number}\n\n{told * (number + 2)}", "project/NRS")
+        play.file(f"open-record-{number}.md", f"# Open record\n\n{told * (number + 2)}", "project/NRS")
     other = play.visitor("records-desk", about="project/NRS")
     other.say("What is in the tree?", "Little.")
     other.say("And near it?", "The cellar.", after=400)

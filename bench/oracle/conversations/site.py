@@ -45,16 +45,22 @@ def wrong_calls(play: Play) -> None:
     """Arguments that do not fit, a tool and a record that are not there, nothing found, one call too many."""
     talk = play.phone("+447700900505")
     talk.say(
-        "What is open on the permit?", use("search_knowledge", query=""), use("find_permit", name="river"),
+        "What is open on the permit?",
+        use("search_knowledge", query=""),
+        use("find_permit", name="river"),
         [use("get_entity", entities=["permit/P-99"]), use("get_entity", entities=["permit/P-22", "risk/R-05"])],
         "It is delayed.",
-    )  # fmt: skip
+    )
     talk.say("And zzyzx?", search("zzyzx qwyjibo"), "I find nothing.", after=45)
     talk.say(
-        "List all risks and tasks.", use("list_entities", kind="risk"), use("list_entities", kind="task"),
-        use("list_entities", where={"state": "open"}), use("list_entities", text="crane"), search("everything"),
+        "List all risks and tasks.",
+        use("list_entities", kind="risk"),
+        use("list_entities", kind="task"),
+        use("list_entities", where={"state": "open"}),
+        use("list_entities", text="crane"),
+        search("everything"),
         after=50,
-    )  # fmt: skip
+    )
     talk.say("That was no answer.", "I looked up too much at once.", after=30)
 
 

@@ -10,15 +10,19 @@ def record_made(play: Play) -> None:
     """A risk is noted with its source, changed, and found again."""
     talk = play.phone("+447700900520")
     talk.say(
-        "Note the crack at C4 as a risk.", search("crack width C4"),
+        "Note the crack at C4 as a risk.",
+        search("crack width C4"),
         use("create_entity", kind="risk", name="Crack at C4", properties=_RISK, sources=[1], project="project/NRS"),
         "It is noted.",
-    )  # fmt: skip
+    )
     talk.say("Is it high?", use("list_entities", kind="risk", text="Crack at C4"), "It is.", after=40)
     talk.say(
-        "Make R-08 high as well.", use("update_entity", entity="risk/R-08", properties={"severity": "severe"}),
-        use("update_entity", entity="risk/R-08", properties={"severity": "high"}), "Done.", after=40,
-    )  # fmt: skip
+        "Make R-08 high as well.",
+        use("update_entity", entity="risk/R-08", properties={"severity": "severe"}),
+        use("update_entity", entity="risk/R-08", properties={"severity": "high"}),
+        "Done.",
+        after=40,
+    )
     talk.say("What did you change today?", "One risk made, one changed.", after=40)
 
 
@@ -28,17 +32,22 @@ def linked(play: Play) -> None:
     talk.say(
         "Plan the pump: a task to order, a task to fit it.",
         use(
-            "create_entity", kind="task", name="Order the pump", properties={"owner": "Imre Halasz", "state": "open"},
-            project="project/NRS", links=[{"relation": "about", "to": "change_order/CO-007"}],
+            "create_entity",
+            kind="task",
+            name="Order the pump",
+            properties={"owner": "Imre Halasz", "state": "open"},
+            project="project/NRS",
+            links=[{"relation": "about", "to": "change_order/CO-007"}],
             more=[{"name": "Fit the pump", "properties": {"owner": "Imre Halasz", "state": "open"}}],
         ),
         "Two tasks are there.",
-    )  # fmt: skip
+    )
     talk.say(
         "Link the crane task to the milestone.",
         use("link_entities", source="task/T-118", relation="needed_for", target="milestone/M2"),
-        "Linked.", after=45,
-    )  # fmt: skip
+        "Linked.",
+        after=45,
+    )
     talk.say("What hangs on M2?", use("get_linked_entities", entity="milestone/M2"), "The crane task.", after=45)
 
 
