@@ -20,6 +20,7 @@ type Said = str | Mapping[str, Any] | Sequence[str | Mapping[str, Any]] | Breaka
 _NUMBERED = re.compile(r"^\[(\d+)\] (?:\d{4}-\d\d-\d\d )?(user|agent): (.*)$", re.MULTILINE)
 _DOCUMENT = re.compile(r"^\[(\d+)\] [^\n]+\n([^\n]+)$", re.MULTILINE)
 _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_FRACTION = re.compile(r"(\d\d:\d\d:\d\d)\.\d+")
 _WORDS = re.compile(r"[A-Za-z]+")
 _SUMMARY_WORDS, _STATEMENTS, _LONGEST_STATEMENT = 7, 8, 240
 _DIGITS = 16
@@ -415,9 +416,9 @@ def _pictured(block: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _normal(block: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A block without its cache mark; ids that differ with every id that is made before are told alike."""
+    """A block without its cache mark, and without what hangs on how often ids were made and the clock was read."""
     plain = {key: value for key, value in _pictured(block).items() if key != "cache_control"}
-    normal: Mapping[str, Any] = json.loads(_ID.sub("<id>", json.dumps(plain)))
+    normal: Mapping[str, Any] = json.loads(_FRACTION.sub(r"\1", _ID.sub("<id>", json.dumps(plain))))
     return normal
 
 
