@@ -11,7 +11,6 @@ from datetime import datetime, timedelta
 from enum import Enum
 from uuid import UUID
 
-from parlour.infra.dead_letters import Discarded, Redriven
 from parlour.infra.errors import DatabaseUnavailable, OutcomeUnknown, ProviderRejected, ProviderUnavailable, ToolFailed
 from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import JsonObject
@@ -85,19 +84,6 @@ class DelayedMessages:
             return None
         self.waiting.remove(found)
         return found
-
-
-class Letters:
-    """A dead-letter queue with nothing in it."""
-
-    def count(self) -> int:
-        return 0
-
-    def redrive(self, _most: int, /) -> Redriven:
-        return Redriven(0, 0)
-
-    def discard(self, _is_about: Callable[[JsonObject], bool], _most: int, /) -> Discarded:
-        return Discarded(0, 0)
 
 
 class Bucket:

@@ -20,7 +20,6 @@ from bench.oracle.ports import (
     CountedIds,
     DelayedMessages,
     Fifo,
-    Letters,
     Office,
     Safe,
     ScriptedModel,
@@ -431,7 +430,7 @@ class World:
 
     def erase(self, kind: Any, target: UUID) -> None:
         """Have a "message", "fact", "file" or "user" forgotten."""
-        services = erase.Services(self.database, self.media, self.files, {"intake": Letters()}, self.clock, self.new_id)
+        services = erase.Services(self.database, self.media, self.files, {}, self.clock, self.new_id)
         erase.forget(self.admin, services, erase.Wish(Target(kind, target)), lambda: _JOB_SECONDS)
 
     def join_phone(self, person: Person, phone: str) -> Person:
