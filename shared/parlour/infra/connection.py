@@ -53,20 +53,6 @@ class Connection(psycopg.Connection[Any]):
             if result.status != pq.ExecStatus.COMMAND_OK:
                 raise error_from_result(result, encoding=self.info.encoding)
 
-    def send_ahead(self, pipeline: psycopg.Pipeline, *statements: str) -> None:
-        """Send statements as `send` does, in a pipeline and waiting for nothing: their errors are told to whoever waits
-        for the pipeline."""
-        for one in statements:
-            self.pgconn.send_query_params(one.encode(), None)
-            pipeline.result_queue.append(None)  # so that psycopg looks for its answer
-
-    def end(self, pipeline: psycopg.Pipeline) -> None:
-        """Send that the pipeline is through, and do not wait until it is: psycopg's own `sync` does, and until then a
-        proxy may take the connection for one that is in use."""
-        self.pgconn.pipeline_sync()
-        pipeline.result_queue.append(None)
-        self.wait(generators.send(self.pgconn))
-
     def undo(self) -> None:
         """Roll back, and keep what is prepared: psycopg's own rollback sends DEALLOCATE ALL with it, on which RDS Proxy
         pins. Raises psycopg.OperationalError when the connection is of no more use."""

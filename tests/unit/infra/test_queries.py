@@ -80,5 +80,5 @@ def test_the_file_is_read_when_first_asked_for(tmp_path: Path) -> None:
 
 def test_what_every_turn_asks_is_short_enough_for_psycopg_to_remember_how_it_is_written() -> None:
     asked = [prompts.SQL["earlier"], prompts.SQL["keep_prompt"], recalling.SQL["remembered"], tenancy.SQL["persona"]]
-    asked += [search.SQL["recall"], search.SQL["take_numbers"]]
+    asked += [search.SQL["recall"]]
     assert {one.name: len(one.sql) for one in asked if len(one.sql) > _REMEMBERED} == {}

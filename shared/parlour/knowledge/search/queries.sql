@@ -152,7 +152,7 @@ SELECT r.id AS row_id, r.document_id, e.id AS entity_id, r.kind, r.title, r.cont
 -- score is between 0 and 1: how much nearer in meaning than the farthest that was compared, and how telling the words are
 -- that it shares. A reply that was drawn from what is deleted or above the clearance by now is not among them. An
 -- anchor, which says a little of many messages, comes beside them; of what was said in the same words more than once, one
--- is enough. With them the numbers that the session has for them, and its next one.
+-- is enough.
 WITH question AS MATERIALIZED (
     -- Read once: as parameters they would be read again for every row that they are compared with.
     SELECT to_tsvector('english', %(query)s) AS said, %(vector)s::vector AS vector
@@ -239,11 +239,9 @@ WITH question AS MATERIALIZED (
      WHERE NOT EXISTS (SELECT FROM closed c WHERE c.turn_id = l.replied)
 )
 SELECT r.id AS row_id, NULL::uuid AS document_id, NULL::uuid AS entity_id, r.kind, r.title, r.content, r.metadata,
-       t.score::float8 AS score, r.session_id, r.message_id, r.classification, r.created_at, t.elsewhere, s.number,
-       (SELECT next_source FROM sessions WHERE id = %(session_id)s) AS next_number
+       t.score::float8 AS score, r.session_id, r.message_id, r.classification, r.created_at, t.elsewhere
   FROM told t
   JOIN context_rows r ON r.id = t.id
-  LEFT JOIN sources s ON s.session_id = %(session_id)s AND s.row_id = r.id
  WHERE t.place <= %(most)s
  ORDER BY score DESC, r.id;
 
@@ -282,27 +280,6 @@ WITH held AS MATERIALIZED (
       FROM sources s WHERE s.session_id = %(session_id)s AND s.row_id IN (SELECT row_id FROM wanted)
 )
 SELECT seen.lease_token, seen.is_fresh, n.number, n.row_id FROM seen LEFT JOIN numbered n ON true;
-
--- name: take_numbers
--- Give rows the session's numbers that they were told by already; those from `first` on are new. All of them or none,
--- where the session's next number is another by now or a row is gone. Says whether they were given.
-WITH told AS MATERIALIZED (
-    SELECT w.*
-      FROM unnest(%(numbers)s::int[], %(row_ids)s::uuid[], %(titles)s::text[], %(locators)s::text[])
-           AS w (number, row_id, title, locator)
-      JOIN context_rows r ON r.id = w.row_id
-       FOR KEY SHARE OF r
-), moved AS (
-    UPDATE sessions
-       SET next_source = %(next)s
-     WHERE id = %(session_id)s AND next_source = %(first)s
-       AND (SELECT count(*) FROM told) = cardinality(%(row_ids)s::uuid[])
-    RETURNING id
-), added AS (
-    INSERT INTO sources (tenant_id, session_id, number, row_id, title, locator)
-    SELECT current_tenant(), %(session_id)s, number, row_id, title, locator FROM told, moved WHERE number >= %(first)s
-)
-SELECT true FROM moved;
 
 -- name: known_sources
 -- Every number that the session has given out for what a reader of some clearance may see, in order.

@@ -2,17 +2,15 @@
 of the user's other ones where the question points there. One statement; what it reads of each row is small, so that
 ten thousand messages cost a few milliseconds."""
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from uuid import UUID
 
-from parlour.infra.postgres import Database, Transaction
+from parlour.infra.postgres import Transaction
 from parlour.knowledge.index.embed import Vector
 from parlour.knowledge.search import store
 from parlour.knowledge.search.recalled import Recalled
 from parlour.principal import Principal
 
-__all__ = ["Recalled", "recall", "recalling"]
+__all__ = ["Recalled", "recall"]
 
 MOST = 6
 """Messages of each kind at most; the budget decides which of them are told."""
@@ -39,16 +37,6 @@ def recall(
     `vector` is the query's, in the tenant's space; without one words alone count.
     """
     return store.recall(tx, session_id, query, vector, **_bounds(principal, since, others=others))
-
-
-def recalling(
-    principal: Principal, database: Database, session_id: UUID, *, query: str, vector: Vector | None, since: int,
-    others: bool = False,
-) -> AbstractContextManager[Callable[[], list[Recalled]]]:  # fmt: skip
-    """What waits for the messages that `recall` gives, looked for beside what the first connection is at."""
-    return store.recalling(
-        principal, database.beside, session_id, query, vector, **_bounds(principal, since, others=others)
-    )
 
 
 def _bounds(principal: Principal, since: int, *, others: bool) -> store.Bounds:
