@@ -25,6 +25,7 @@ from parlour.infra.queries import Query
 from parlour.knowledge.index.embed import Embedder, embed_question
 from parlour.knowledge.search import store
 from parlour.knowledge.search.question import expand, unsaid
+from parlour.knowledge.search.recall import POOL
 from parlour.knowledge.search.recalled import Recalled
 from parlour.memory.facts import keep
 from parlour.memory.facts.fact import Scope
@@ -42,7 +43,6 @@ BUDGETS = (500, 1_000, 2_000)
 """What layer 5 has at least, in between, and before others leave it something."""
 
 FACT_TOKENS = 700
-_POOL = 80
 _LONG = 40
 """Rows that are looked at for the budgets: more than a turn is told of, so that the budget decides."""
 
@@ -105,7 +105,7 @@ class Memory:
         with self.database.transaction(shelf.principal) as tx:
             return store.recall(
                 tx, shelf.session_id, query, vector, clearance=shelf.principal.clearance, since=1, others=False,
-                most=most, pool=_POOL, sessions=0, verbatim=0,
+                most=most, pool=POOL, sessions=0,
             )  # fmt: skip
 
     def _facts(self, shelf: Shelf, question: Question) -> tuple[frozenset[str], int]:

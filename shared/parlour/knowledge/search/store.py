@@ -1,6 +1,5 @@
 """Finding rows, and the numbers that sessions cite them by, in the database."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypedDict, Unpack
@@ -92,7 +91,7 @@ def search(tx: Transaction, *, asked: Asked, scope: Scope, sight: Sight, depth: 
 
 
 class Bounds(TypedDict):
-    """How far recall looks, and how much of that it gives."""
+    """Limits of recall: what the reader may see, which turns and sessions are searched, and how many rows."""
 
     clearance: int
     since: int
@@ -100,24 +99,24 @@ class Bounds(TypedDict):
     most: int
     pool: int
     sessions: int
-    verbatim: int
 
 
 def recall(
     tx: Transaction, session_id: UUID, query: str, vector: Vector | None, **bounds: Unpack[Bounds]
 ) -> list[Recalled]:  # fmt: skip
-    return tx.all(SQL["recall"], Recalled, **_weighed(query, vector), session_id=session_id, **bounds)
-
-
-def _weighed(query: str, vector: Vector | None) -> dict[str, object]:
-    """The question and its weights, in bits of the vector's signs: those of unlike texts differ in half, give or take a
-    few. Beside a vector the database weighs words by itself, once its rows are filled (migration 0018), and alike."""
-    dimensions = len(vector.values) if vector else 0
-    return {
-        "query": query, "vector": vector and literal(vector.values), "space": vector and vector.space,
-        "longest": fusion.WORDS, "unknown": dimensions / 2, "word": 0.35 * math.sqrt(dimensions) if vector else 1.0,
-        "meaning": recalled.MEANING, "telling": recalled.TELLING, "anchors": recalled.ANCHORS,
-    }  # fmt: skip
+    return tx.all(
+        SQL["recall"],
+        Recalled,
+        session_id=session_id,
+        query=query,
+        vector=vector and literal(vector.values),
+        space=vector and vector.space,
+        longest=fusion.WORDS,
+        meaning=recalled.MEANING,
+        telling=recalled.TELLING,
+        anchors=recalled.ANCHORS,
+        **bounds,
+    )
 
 
 def number_rows(tx: Transaction, session_id: UUID, rows: Sequence[Found]) -> list[Numbered]:
