@@ -19,9 +19,6 @@ _CONNECT_SECONDS = 10
 _LEAST_CONNECT_SECONDS = 2
 """libpq takes no less for an answer to a connection's opening."""
 
-_PREPARED_AFTER = 2
-"""Runs on one connection before a statement is prepared, which takes a round trip more."""
-
 _KEEPALIVE = {
     "tcp_user_timeout": 10_000,  # milliseconds: keepalives do not run while something sent waits for its receipt
     "keepalives": 1,
@@ -81,7 +78,6 @@ def connector(parameters: Mapping[str, str | int]) -> Connect:
         connection = Connection.connect(
             **{**given, "connect_timeout": int(patience)},  # type: ignore[arg-type]
             autocommit=True,  # a transaction is begun together with its tenant, not before
-            prepare_threshold=_PREPARED_AFTER,
         )
         connection.prepared_max = None  # the statements of a function are few, and giving one up may pin as well
         set_json_dumps(_dumps, connection)
