@@ -3,7 +3,6 @@
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from json.encoder import encode_basestring
 from typing import Literal, get_args
 
@@ -70,7 +69,6 @@ class Ledger:
         return {text_hash(text): text for text in [*pieces, *out]}
 
 
-@lru_cache(maxsize=2_048)
 def text_hash(text: str) -> str:
     """What a text is kept under: the hex SHA-256 of its canonical JSON."""
     return hashlib.sha256(encode_basestring(text).encode()).hexdigest()

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-from functools import lru_cache
 from json.encoder import encode_basestring
 
 type Json = bool | int | float | str | list["Json"] | dict[str, "Json"] | None
@@ -21,7 +20,6 @@ def digest(value: object) -> str:
     return hashlib.sha256(canonical(value).encode()).hexdigest()
 
 
-@lru_cache(maxsize=1_024)
 def digest_of(texts: tuple[str, ...]) -> str:
-    """The digest of a list of texts; most are asked for again and again."""
+    """The digest of a list of texts."""
     return hashlib.sha256(f"[{','.join(map(encode_basestring, texts))}]".encode()).hexdigest()
