@@ -69,7 +69,7 @@ def connector(parameters: Mapping[str, str | int]) -> Connect:
     """How to open a connection with libpq's `parameters`, keepalives and prepared statements that are never given up.
 
     RDS Proxy refuses the start-up packet's `options`; the app role's time zone and statement timeout are therefore the
-    role's own settings (migration 0001).
+    role's own settings (0001_schema.sql).
     """
 
     def connect(seconds: float = math.inf) -> Connection:

@@ -38,7 +38,7 @@ _TRUSTED_IDLE = timedelta(seconds=45)
 would wait ten seconds to find out. By the wall clock, since the monotonic one stands still while frozen."""
 
 _LONGEST_STATEMENT_MS = 20_000
-"""What the role allows too (migration 0001); the time that is left may allow less."""
+"""What the role allows too (0001_schema.sql); the time that is left may allow less."""
 
 _LEAST_STATEMENT_MS = 500
 
