@@ -26,7 +26,7 @@ from parlour.infra.ids import NewId
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database, SecondsLeft, Transaction
 from parlour.infra.queues import Delays
-from parlour.knowledge.index import paid, reembed, signs, store
+from parlour.knowledge.index import paid, reembed, store
 from parlour.knowledge.index.said import Said, message_row
 from parlour.knowledge.index.spaces import Spaces
 from parlour.knowledge.index.store import Text, Waiting
@@ -124,8 +124,6 @@ def _step(work: Work, waiting: Waiting) -> bool:
         _embed_rows(work)
     elif waiting.types:
         _describe(work)
-    elif waiting.signs:
-        signs.fill(work.services.database, work.principal, work.services.spaces)
     elif waiting.moving or waiting.left_at is not None:
         return reembed.step(_move(work), waiting)
     return True

@@ -69,7 +69,7 @@ def progress(principal: Principal, tx: Transaction) -> Moving | None:
 
 def clears_at(waiting: Waiting) -> datetime | None:
     """When the old vectors may go, when that is all that is left to do; None when there is more, or nothing."""
-    if waiting.messages or waiting.rows or waiting.types or waiting.signs or waiting.moving or waiting.left_at is None:
+    if waiting.messages or waiting.rows or waiting.types or waiting.moving or waiting.left_at is None:
         return None
     return waiting.left_at + KEPT
 

@@ -102,10 +102,9 @@ SELECT id, text FROM episodes
 -- An episode with its searchable row, which gets its vector later. Only its own conversation finds the row.
 WITH written AS (
     INSERT INTO context_rows (tenant_id, id, session_id, kind, title, content, content_hash, classification, metadata,
-                              pending, created_at, word_bits)
+                              pending, created_at)
     VALUES (current_tenant(), %(row_id)s, %(session_id)s, 'episode', %(title)s, %(content)s, %(content_hash)s,
-            %(classification)s, %(metadata)s, true, %(now)s,
-            word_bits(to_tsvector('english', %(title)s || ' ' || %(content)s)))
+            %(classification)s, %(metadata)s, true, %(now)s)
     RETURNING id
 )
 INSERT INTO episodes (tenant_id, id, user_id, binding_id, session_id, origin, text, from_at, until_at, messages, row_id,

@@ -137,9 +137,9 @@ SELECT COALESCE((r.metadata ->> 'to_turn')::int, 0)
 -- name: add_anchor
 -- An anchor, once, to be searched with the session's messages.
 INSERT INTO context_rows (tenant_id, id, session_id, kind, ordinal, title, content, content_hash, classification, metadata,
-                          pending, created_at, word_bits)
+                          pending, created_at)
 SELECT current_tenant(), %(id)s, %(session_id)s, 'summary_anchor', %(ordinal)s, %(title)s, %(content)s, %(content_hash)s,
-       %(classification)s, %(metadata)s, true, %(now)s, word_bits(to_tsvector('english', %(title)s || ' ' || %(content)s))
+       %(classification)s, %(metadata)s, true, %(now)s
 ON CONFLICT (tenant_id, session_id, ordinal) WHERE kind = 'summary_anchor' DO NOTHING;
 
 -- name: note_anchored
