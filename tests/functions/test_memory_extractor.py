@@ -44,7 +44,7 @@ def handler(cluster: Cluster, desk: Desk, database_name: str, monkeypatch: pytes
 
 
 def _forget() -> None:
-    for one in (memory_extractor.build_memory_extractor, clients.build_hasten):
+    for one in (memory_extractor.build_memory_extractor, clients.build_shorten_visibility):
         one.cache_clear()
 
 

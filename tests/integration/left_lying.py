@@ -3,9 +3,9 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from parlour.infra import work_due
 from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import JsonObject
+from parlour.jobs import work_due
 from parlour.turns.sweep import Net, sweep, wake_up
 from tests.desk import Desk, says
 
@@ -28,7 +28,7 @@ def work_left_lying(desk: Desk) -> None:
     desk.run()
     desk.write("And today?", "day-lying-2")
     with desk.database.transaction(desk.tenant_id) as tx:
-        work_due.mark(tx, "session", uuid7(desk.clock()), desk.clock())
+        work_due.schedule(tx, "session", uuid7(desk.clock()), desk.clock())
     desk.clock.now += 2 * work_due.GRACE
     queues = {"whatsapp": desk.turns, "web": desk.turns}
     net = Net(
@@ -37,7 +37,7 @@ def work_left_lying(desk: Desk) -> None:
     swept = sweep(net, lambda: 60.0)
     assert swept.woken >= 3
     assert swept.settled >= 1
-    (due, *_) = desk.database.run(None, lambda tx: work_due.due(tx, desk.clock() + timedelta(days=1), 10))
+    (due, *_) = desk.database.run(None, lambda tx: work_due.overdue(tx, desk.clock() + timedelta(days=1), 10))
     wake_up(net, replace(due, due_at=desk.clock()).to_json())
     desk.model.script = [says("Today, too.")]
     desk.run()

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from parlour.infra import log, work_due
+from parlour.infra import log
 from parlour.infra.errors import QueueUnavailable
 from parlour.infra.queues import Delays
+from parlour.jobs import work_due
 from parlour.memory.order import Order
 
 WAIT = timedelta(minutes=5)

@@ -9,7 +9,7 @@ from parlour.infra.errors import Conflict, Forbidden, MalformedPayload, NotFound
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.infra.queues import QueueMessage
-from parlour.infra.work_due import GRACE
+from parlour.jobs.work_due import GRACE
 from parlour.principal import Principal
 from parlour.tools import store
 from parlour.tools.definition import Tool

@@ -15,7 +15,7 @@ from parlour.infra.ids import NewId
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database, Transaction
 from parlour.infra.queues import Queue, QueueMessage
-from parlour.infra.work_due import GRACE
+from parlour.jobs.work_due import GRACE
 from parlour.principal import Principal, system
 from parlour.tenancy import bindings, people, routes
 from parlour.tenancy.routes import Route

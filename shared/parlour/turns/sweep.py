@@ -14,12 +14,13 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from parlour.channels import outbox
-from parlour.infra import log, work_due
+from parlour.infra import log
 from parlour.infra.errors import RetryError
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database, SecondsLeft, Transaction
 from parlour.infra.queues import Delays, Queue, QueueMessage
-from parlour.infra.work_due import GRACE, Due
+from parlour.jobs import work_due
+from parlour.jobs.work_due import GRACE, DueWork
 from parlour.knowledge.files import uploads
 from parlour.knowledge.index import pending
 from parlour.memory.order import KINDS, Order
@@ -98,7 +99,7 @@ class Lying:
 
 def sweep(net: Net, seconds_left: SecondsLeft) -> Swept:
     """Look at what is due in any tenant, longest first. Raises RetryError when the database or a queue is away."""
-    found = net.database.run(None, lambda tx: work_due.due(tx, net.clock(), MOST + 1))
+    found = net.database.run(None, lambda tx: work_due.overdue(tx, net.clock(), MOST + 1))
     outcomes: list[Outcome] = []
     for due in found[:MOST]:
         if seconds_left() < _SECONDS_KEPT:
@@ -118,23 +119,23 @@ def wake_up(net: Net, body: JsonObject) -> None:
 
     A wake-up that is early does not touch the database.
     """
-    due, now = Due.from_json(body), net.clock()
+    due, now = DueWork.from_json(body), net.clock()
     if due.due_at <= now:
         found = net.database.run(due.tenant_id, lambda tx: work_due.find(tx, due.kind, due.id))
         if found is None:
             return
         due = _look_now(net, found) if found.due_at <= now else found
     if due.due_at > now:
-        work_due.wake_up(net.wakeups, due, now)
+        work_due.send_wakeup(net.wakeups, due, now)
 
 
-def _look_now(net: Net, due: Due) -> Due:
+def _look_now(net: Net, due: DueWork) -> DueWork:
     """`due`, or when to look again at one that somebody is at. What was woken is its queue's matter from now on."""
     looked = _look(net, due)
     return replace(due, due_at=looked.again) if looked.outcome == "busy" and looked.again else due
 
 
-def _look_safely(net: Net, due: Due) -> Outcome:
+def _look_safely(net: Net, due: DueWork) -> Outcome:
     """One that breaks the look is put off: it must not stand in the way of all the others, time after time."""
     try:
         return _look(net, due).outcome
@@ -144,11 +145,11 @@ def _look_safely(net: Net, due: Due) -> Outcome:
         log.error("sweep_stumbled", problem, tenant_id=due.tenant_id, kind=due.kind, id=due.id)
         log.count("Poison")
         later = net.clock() + _STUMBLED
-        net.database.run(due.tenant_id, lambda tx: work_due.put_off(tx, due, later))
+        net.database.run(due.tenant_id, lambda tx: work_due.reschedule(tx, due, later))
         return "stumbled"
 
 
-def _look(net: Net, due: Due) -> Looked:
+def _look(net: Net, due: DueWork) -> Looked:
     """Wake, put off or settle. Committed before the message is sent: should that fail, the work is due again later."""
     now = net.clock()
     if due.kind == "ledgers":
@@ -157,13 +158,13 @@ def _look(net: Net, due: Due) -> Looked:
     def decide(tx: Transaction) -> Looked:
         lying = _FINDERS[due.kind](net, tx, due)
         if lying is None:
-            work_due.settle(tx, due.kind, due.id)
+            work_due.complete(tx, due.kind, due.id)
             return Looked("settled")
         if lying.busy_until and lying.busy_until > now:
             looked = Looked("busy", lying.busy_until + _AFTER_THE_LEASE)
         else:
             looked = Looked("woken", now + _back_off(now - lying.since), lying)
-        return looked if looked.again and work_due.put_off(tx, due, looked.again) else Looked("overtaken")
+        return looked if looked.again and work_due.reschedule(tx, due, looked.again) else Looked("overtaken")
 
     looked = net.database.run(due.tenant_id, decide)
     if looked.woken is not None:
@@ -174,7 +175,7 @@ def _look(net: Net, due: Due) -> Looked:
     return looked
 
 
-def _let_old_prompts_go(net: Net, due: Due, now: datetime) -> Looked:
+def _let_old_prompts_go(net: Net, due: DueWork, now: datetime) -> Looked:
     """Remove what was kept of prompts long enough, a bounded number at a time; then until the next month is due."""
     keep_for = timedelta(days=net.ledger_days)
     for _ in range(_BATCHES):
@@ -184,10 +185,10 @@ def _let_old_prompts_go(net: Net, due: Due, now: datetime) -> Looked:
     def decide(tx: Transaction) -> Looked:
         over_at = retention.next_over(tx)
         if over_at is None:
-            work_due.settle(tx, due.kind, due.id)
+            work_due.complete(tx, due.kind, due.id)
             return Looked("settled")
         again = max(over_at + keep_for, now + GRACE)
-        return Looked("settled", again) if work_due.put_off(tx, due, again) else Looked("overtaken")
+        return Looked("settled", again) if work_due.reschedule(tx, due, again) else Looked("overtaken")
 
     return net.database.run(due.tenant_id, decide)
 
@@ -197,7 +198,7 @@ def _back_off(age: timedelta) -> timedelta:
     return min(max(age, GRACE), _LONGEST_WAIT)
 
 
-def _session(net: Net, tx: Transaction, due: Due) -> Lying | None:
+def _session(net: Net, tx: Transaction, due: DueWork) -> Lying | None:
     """A session in which something is unanswered, or a turn open that nobody is at."""
     held = store.hold_session(tx, due.id)
     since = store.waiting_since(tx, due.id) if held else None
@@ -207,7 +208,7 @@ def _session(net: Net, tx: Transaction, due: Due) -> Lying | None:
     return Lying(since, held.lease_until, _send(queue, Wake(due.tenant_id, due.id).message(_once(due))))
 
 
-def _outbox(net: Net, tx: Transaction, due: Due) -> Lying | None:
+def _outbox(net: Net, tx: Transaction, due: DueWork) -> Lying | None:
     """A reply that was not sent. One that is being sent as far as anybody knows is woken too: its sender is gone, for
     else its message would still hold back ours, and the next one writes down that nobody knows."""
     waiting = outbox.left_lying(tx, due.id)
@@ -217,7 +218,7 @@ def _outbox(net: Net, tx: Transaction, due: Due) -> Lying | None:
     return Lying(waiting.created_at, None, _send(net.outbox, message))
 
 
-def _tool_call(net: Net, tx: Transaction, due: Due) -> Lying | None:
+def _tool_call(net: Net, tx: Transaction, due: DueWork) -> Lying | None:
     """A long call that has not ended and that no dispatcher is at."""
     waiting = calls.left_lying(tx, due.id)
     if waiting is None:
@@ -226,18 +227,18 @@ def _tool_call(net: Net, tx: Transaction, due: Due) -> Lying | None:
     return Lying(waiting.started_at, waiting.run_until, _send(net.tools, message))
 
 
-def _embedding(net: Net, tx: Transaction, due: Due) -> Lying | None:
+def _embedding(net: Net, tx: Transaction, due: DueWork) -> Lying | None:
     """A tenant's rows that nobody embedded. The embedder itself takes the mark away, under its lock."""
-    held = work_due.held_until(tx, due.kind, due.id)
+    held = work_due.leased_until(tx, due.kind, due.id)
     return Lying(pending.since(tx) or due.due_at, held, lambda: pending.nudge(net.embedding, due.tenant_id))
 
 
-def _record_type(net: Net, _tx: Transaction, due: Due) -> Lying | None:
+def _record_type(net: Net, _tx: Transaction, due: DueWork) -> Lying | None:
     """A type whose records are to be described anew: the embedder's work too, tenant by tenant."""
     return Lying(due.due_at, None, lambda: pending.nudge(net.embedding, due.tenant_id))
 
 
-def _file(net: Net, tx: Transaction, due: Due) -> Lying | None:
+def _file(net: Net, tx: Transaction, due: DueWork) -> Lying | None:
     """A file that has arrived and was not read, or was said to come and whose arrival nobody told."""
     waiting = uploads.left_lying(tx, due.id)
     if waiting is None:
@@ -246,16 +247,16 @@ def _file(net: Net, tx: Transaction, due: Due) -> Lying | None:
     return Lying(waiting.updated_at, None, _send(net.ingest, message))
 
 
-def _memory(net: Net, tx: Transaction, due: Due) -> Lying | None:
+def _memory(net: Net, tx: Transaction, due: DueWork) -> Lying | None:
     """Something to be remembered. Who does it takes the mark away, under its lock, and puts it off when a try gave
     nothing: what is due is due, however late it is."""
-    held = work_due.held_until(tx, due.kind, due.id)
+    held = work_due.leased_until(tx, due.kind, due.id)
     kind = next(kind for kind in KINDS if kind == due.kind)
     order = Order(due.tenant_id, kind, due.id).to_json()
     return Lying(net.clock(), held, lambda: net.memory.send(order, 0.0))
 
 
-def _phone_link(net: Net, tx: Transaction, due: Due) -> Lying | None:
+def _phone_link(net: Net, tx: Transaction, due: DueWork) -> Lying | None:
     """A code that was sent to a number: once it is over nothing is left of it."""
     until = over.end(tx, due.id, net.clock())
     return Lying(due.due_at, until, lambda: None) if until else None
@@ -265,7 +266,7 @@ def _send(queue: Queue, message: QueueMessage) -> Callable[[], None]:
     return lambda: queue.send([message])
 
 
-_FINDERS: Mapping[work_due.Kind, Callable[[Net, Transaction, Due], Lying | None]] = {
+_FINDERS: Mapping[work_due.Kind, Callable[[Net, Transaction, DueWork], Lying | None]] = {
     "session": _session,
     "outbox": _outbox,
     "tool_call": _tool_call,
@@ -277,6 +278,6 @@ _FINDERS: Mapping[work_due.Kind, Callable[[Net, Transaction, Due], Lying | None]
 }
 
 
-def _once(due: Due) -> str:
+def _once(due: DueWork) -> str:
     """A de-duplication id of its own: not that of the message that got lost."""
     return f"{due.id}:due:{due.due_at.isoformat()}"

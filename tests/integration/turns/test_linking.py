@@ -14,7 +14,7 @@ from parlour.infra.errors import Conflict, Forbidden, InvalidRequest, LeaseHeld,
 from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database
 from parlour.infra.queries import Query
-from parlour.infra.work_due import Due
+from parlour.jobs.work_due import DueWork
 from parlour.principal import Principal, system
 from parlour.tenancy import people, store
 from parlour.tenancy.sessions import listed
@@ -448,7 +448,7 @@ def over(desk: Desk, link_id: UUID) -> None:
         desk.database, {"web": desk.turns, "whatsapp": desk.turns}, desk.outbox, desk.tools, desk.ingest,
         desk.embedding, Delayed(), Delayed(), desk.clock,
     )  # fmt: skip
-    sweep.wake_up(net, Due(desk.tenant_id, "phone_link", link_id, datetime(2026, 1, 1, tzinfo=UTC)).to_json())
+    sweep.wake_up(net, DueWork(desk.tenant_id, "phone_link", link_id, datetime(2026, 1, 1, tzinfo=UTC)).to_json())
 
 
 def test_a_link_is_one_of_a_tenant(desk: Desk, database: Database) -> None:

@@ -9,11 +9,11 @@ from uuid import UUID, uuid4
 import pytest
 
 from parlour.channels import outbox
-from parlour.infra import work_due
 from parlour.infra.errors import MalformedPayload, QueueUnavailable
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database
-from parlour.infra.work_due import GRACE, Due, Kind
+from parlour.jobs import work_due
+from parlour.jobs.work_due import GRACE, DueWork, Kind
 from parlour.tools.run import ToolContext
 from parlour.turns import sweep as sweeping
 from parlour.turns.prompts import retention
@@ -57,12 +57,13 @@ class Floor:
         return sweep(self.net(), lambda: 60.0)
 
     def wake_up(self, kind: Kind, work_id: UUID, due_at: datetime) -> None:
-        wake_up(self.net(), Due(self.desk.tenant_id, kind, work_id, due_at).to_json())
+        wake_up(self.net(), DueWork(self.desk.tenant_id, kind, work_id, due_at).to_json())
 
     def due(self) -> dict[str, datetime]:
         """What is due some time besides the embedding, what is to be remembered, what is kept of prompts and what is to
         be put away, by kind; one of each at most."""
-        every = self.desk.database.run(None, lambda tx: work_due.due(tx, self.desk.clock() + timedelta(days=99), 99))
+        later = self.desk.clock() + timedelta(days=99)
+        every = self.desk.database.run(None, lambda tx: work_due.overdue(tx, later, 99))
         found = [one for one in every if one.kind not in {"archive", "embedding", "ledgers", "memory"}]
         assert len({one.kind for one in found}) == len(found)
         return {one.kind: one.due_at for one in found}
@@ -136,9 +137,9 @@ class TestSessions:
         floor.answer()
         floor.desk.rows("UPDATE outbox SET state = 'sent' RETURNING 1")
         with floor.desk.database.transaction(floor.desk.tenant_id) as tx:
-            work_due.mark(tx, "session", floor.session(), floor.desk.clock())
+            work_due.schedule(tx, "session", floor.session(), floor.desk.clock())
             for kind in ("session", "tool_call"):
-                work_due.mark(tx, kind, uuid4(), floor.desk.clock())
+                work_due.schedule(tx, kind, uuid4(), floor.desk.clock())
         floor.desk.turns.sent.clear()
         assert floor.sweep() == Swept(0, 4, 0, left=False)
         assert (floor.due(), floor.desk.turns.sent) == ({}, {})
@@ -151,7 +152,7 @@ class TestSessions:
         desk.write("How wide is the crack?")
         floor.answer()
         session = floor.session()
-        desk.database.run(desk.tenant_id, lambda tx: work_due.mark(tx, "session", session, desk.clock()))
+        desk.database.run(desk.tenant_id, lambda tx: work_due.schedule(tx, "session", session, desk.clock()))
         desk.clock.now += MINUTE
         outcomes: list[Swept] = []
         net = floor.net(open_database())
@@ -273,7 +274,7 @@ class TestSweeping:
         ids = [uuid4() for _ in range(count)]
         with floor.desk.database.transaction(floor.desk.tenant_id) as tx:
             for index, one in enumerate(ids):
-                work_due.mark(tx, "session", one, floor.desk.clock.now + index * timedelta(seconds=1))
+                work_due.schedule(tx, "session", one, floor.desk.clock.now + index * timedelta(seconds=1))
         return ids
 
     def test_more_than_fits_is_said_and_the_next_goes_on(
@@ -313,14 +314,14 @@ class TestSweeping:
     def test_one_that_breaks_the_look_stands_in_nobodys_way(
         self, floor: Floor, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        def break_off(net: Net, tx: object, due: Due) -> None:
+        def break_off(net: Net, tx: object, due: DueWork) -> None:
             raise ZeroDivisionError
 
         finders = {**sweeping._FINDERS, "tool_call": break_off}
         monkeypatch.setattr(sweeping, "_FINDERS", finders)
         broken = uuid4()
         floor.desk.database.run(
-            floor.desk.tenant_id, lambda tx: work_due.mark(tx, "tool_call", broken, floor.desk.clock.now)
+            floor.desk.tenant_id, lambda tx: work_due.schedule(tx, "tool_call", broken, floor.desk.clock.now)
         )
         self.mark(floor, 2)
         assert floor.sweep() == Swept(0, 2, 0, left=False)
@@ -344,7 +345,7 @@ class TestWakeUps:
         due_at = floor.desk.clock.now + timedelta(hours=2)
         floor.wake_up("tool_call", uuid4(), due_at)
         ((body, seconds),) = floor.wakeups.sent
-        assert (Due.from_json(body).due_at, 7190 < seconds <= 7200) == (due_at, True)
+        assert (DueWork.from_json(body).due_at, 7190 < seconds <= 7200) == (due_at, True)
         assert floor.desk.database.statements.count == before
 
     def test_one_that_is_due_wakes_and_is_done_with(self, floor: Floor) -> None:
@@ -360,9 +361,9 @@ class TestWakeUps:
 
     def test_one_whose_work_was_put_off_comes_when_that_is_due(self, floor: Floor) -> None:
         work, later = uuid4(), floor.desk.clock.now + timedelta(hours=1)
-        floor.desk.database.run(floor.desk.tenant_id, lambda tx: work_due.mark(tx, "tool_call", work, later))
+        floor.desk.database.run(floor.desk.tenant_id, lambda tx: work_due.schedule(tx, "tool_call", work, later))
         floor.wake_up("tool_call", work, floor.desk.clock.now)
-        assert [Due.from_json(body).due_at for body, _ in floor.wakeups.sent] == [later]
+        assert [DueWork.from_json(body).due_at for body, _ in floor.wakeups.sent] == [later]
 
     def test_one_whose_work_somebody_is_at_comes_when_they_should_be_done(self, floor: Floor) -> None:
         floor.desk.write("How wide is the crack?")
@@ -370,11 +371,11 @@ class TestWakeUps:
         until = floor.desk.clock.now + 2 * MINUTE
         floor.desk.rows(f"UPDATE sessions SET lease_until = '{until.isoformat()}' RETURNING 1")
         floor.wake_up("session", self.session_of(floor), floor.due()["session"])
-        assert [Due.from_json(body).due_at for body, _ in floor.wakeups.sent] == [until + MINUTE]
+        assert [DueWork.from_json(body).due_at for body, _ in floor.wakeups.sent] == [until + MINUTE]
 
     @pytest.mark.parametrize("change", [{"kind": "other"}, {"id": "x"}, {"due_at": "soon"}, {"tenant_id": None}])
     def test_one_that_is_none_is_refused(self, floor: Floor, change: JsonObject) -> None:
-        body = Due(floor.desk.tenant_id, "session", uuid4(), floor.desk.clock.now).to_json()
+        body = DueWork(floor.desk.tenant_id, "session", uuid4(), floor.desk.clock.now).to_json()
         with pytest.raises(MalformedPayload):
             wake_up(floor.net(), {**body, **change})
 
@@ -394,7 +395,7 @@ class TestPrompts:
         return int(str(ledgers)), int(str(words))
 
     def look_at(self, floor: Floor) -> list[datetime]:
-        every = floor.desk.database.run(None, lambda tx: work_due.due(tx, floor.desk.clock() + 99 * DAY, 99))
+        every = floor.desk.database.run(None, lambda tx: work_due.overdue(tx, floor.desk.clock() + 99 * DAY, 99))
         return [one.due_at for one in every if one.kind == "ledgers"]
 
     def test_a_month_goes_when_its_last_day_is_old_enough(self, floor: Floor) -> None:

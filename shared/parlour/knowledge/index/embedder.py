@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from uuid import UUID
 
-from parlour.infra import log, work_due
+from parlour.infra import log
 from parlour.infra.errors import (
     MalformedPayload,
     Misconfigured,
@@ -26,6 +26,7 @@ from parlour.infra.ids import NewId
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database, SecondsLeft, Transaction
 from parlour.infra.queues import Delays
+from parlour.jobs import work_due
 from parlour.knowledge.index import paid, reembed, signs, store
 from parlour.knowledge.index.said import Said, message_row
 from parlour.knowledge.index.spaces import Spaces
@@ -88,7 +89,7 @@ def run(services: Services, tenant_id: UUID, seconds_left: SecondsLeft) -> None:
     now = services.clock()
     work = Work(services, system(tenant_id), now + timedelta(seconds=seconds_left()), seconds_left)
     if not services.database.run(
-        tenant_id, lambda tx: work_due.hold(tx, "embedding", tenant_id, work.until, now)
+        tenant_id, lambda tx: work_due.lease(tx, "embedding", tenant_id, work.until, now)
     ):  # fmt: skip
         return  # the worker who is at it looks again before it ends
     try:
@@ -140,12 +141,12 @@ def _end(work: Work) -> bool | None:
             return True, None  # somebody else's by now
         waiting = store.waiting(tx)
         if waiting is None:
-            work_due.settle(tx, "embedding", tenant_id)
+            work_due.complete(tx, "embedding", tenant_id)
             return True, None
         later = reembed.clears_at(waiting)
         if later is None or later <= work.services.clock():
             return False, None
-        work_due.let_go(tx, "embedding", tenant_id, work.until, later + work_due.GRACE)
+        work_due.release(tx, "embedding", tenant_id, work.until, later + work_due.GRACE)
         return True, later
 
     is_over, later = work.services.database.run(work.principal, end)
@@ -158,7 +159,7 @@ def _end(work: Work) -> bool | None:
 def _let_go(work: Work, wait: timedelta) -> None:
     tenant_id, due_at = work.principal.tenant_id, work.services.clock() + wait
     work.services.database.run(
-        work.principal, lambda tx: work_due.let_go(tx, "embedding", tenant_id, work.until, due_at)
+        work.principal, lambda tx: work_due.release(tx, "embedding", tenant_id, work.until, due_at)
     )
 
 

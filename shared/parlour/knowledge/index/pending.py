@@ -3,10 +3,10 @@
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from parlour.infra import work_due
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.infra.queues import Delays
+from parlour.jobs import work_due
 from parlour.knowledge.index import store
 
 SOON = timedelta(seconds=5)
@@ -18,7 +18,7 @@ def mark(tx: Transaction, tenant_id: UUID, now: datetime) -> None:
 
     Best done last in a transaction, since everybody who writes knowledge of this tenant waits until the commit.
     """
-    work_due.mark(tx, "embedding", tenant_id, now + work_due.GRACE)
+    work_due.schedule(tx, "embedding", tenant_id, now + work_due.GRACE)
 
 
 def since(tx: Transaction) -> datetime | None:

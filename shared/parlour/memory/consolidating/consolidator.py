@@ -14,9 +14,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from parlour.infra import log, work_due
+from parlour.infra import log
 from parlour.infra.errors import Misconfigured, ProviderRejected, QueueUnavailable, RetryError
 from parlour.infra.postgres import SecondsLeft, Transaction
+from parlour.jobs import work_due
 from parlour.knowledge.index import pending
 from parlour.memory.consolidating import due, prompt, store
 from parlour.memory.consolidating.store import Note
@@ -98,23 +99,23 @@ class _Work:
         silent = store.silent(tx, self.session_id)
         if silent is not None and silent.failures >= _GIVEN_UP:
             log.count("MemoryGivenUp")
-            work_due.settle(tx, _KIND, self.session_id)
+            work_due.complete(tx, _KIND, self.session_id)
             return False
         ready_at = due.ready_at(silent)
         if ready_at is None:
-            work_due.settle(tx, _KIND, self.session_id)
+            work_due.complete(tx, _KIND, self.session_id)
             return False
         if ready_at > now:
-            work_due.mark(tx, _KIND, self.session_id, ready_at)
+            work_due.schedule(tx, _KIND, self.session_id, ready_at)
             return False
-        return work_due.hold(tx, _KIND, self.session_id, self.until, now)
+        return work_due.lease(tx, _KIND, self.session_id, self.until, now)
 
     def go_on(self, seconds_left: SecondsLeft) -> None:
         """Stretch after stretch, until so few turns are left that nobody need go through them again."""
         while True:
             read = self.services.database.run(self.principal, self._read)
             if read is None:
-                self._run(lambda tx: work_due.settle(tx, _KIND, self.session_id))
+                self._run(lambda tx: work_due.complete(tx, _KIND, self.session_id))
                 return
             heard = self._heard(read, seconds_left)
             if heard.problem and heard.problem != asking.REFUSED:
@@ -133,14 +134,14 @@ class _Work:
         def fail(tx: Transaction) -> None:
             if problem not in _FINAL:
                 store.note_no_night(tx, self.session_id)
-            work_due.let_go(tx, _KIND, self.session_id, self.until, due_at)
+            work_due.release(tx, _KIND, self.session_id, self.until, due_at)
 
         self._run(fail)
         log.warning("memory_not_consolidated", code=problem, **self._ids())
 
     def let_go(self, due_at: datetime) -> None:
         """Leave it to whoever comes next."""
-        self._run(lambda tx: work_due.let_go(tx, _KIND, self.session_id, self.until, due_at))
+        self._run(lambda tx: work_due.release(tx, _KIND, self.session_id, self.until, due_at))
 
     def _run(self, work: Callable[[Transaction], object]) -> None:
         self.services.database.run(self.principal, work)
@@ -195,7 +196,7 @@ class _Work:
                 self._episode(tx, read, told, row_ids, now)
             store.note_consolidated(tx, self.session_id, read.stretch.until_turn, now)
             if not read.stretch.is_full:
-                work_due.settle(tx, _KIND, self.session_id)
+                work_due.complete(tx, _KIND, self.session_id)
             return read.stretch.is_full
 
         more = services.database.run(self.principal, write)

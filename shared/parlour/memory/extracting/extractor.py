@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from parlour.infra import log, work_due
+from parlour.infra import log
 from parlour.infra.errors import Misconfigured, ProviderRejected, QueueUnavailable, RetryError, SpendRefused
 from parlour.infra.postgres import SecondsLeft, Transaction
+from parlour.jobs import work_due
 from parlour.knowledge.index import pending
 from parlour.memory import waking
 from parlour.memory.consolidating import due
@@ -110,7 +111,7 @@ class _Work:
         if far is None:
             return False
         is_due = far.due_at - work_due.GRACE <= now or (far.behind >= waking.TURNS and not far.failures)
-        return is_due and work_due.hold(tx, _KIND, self.session_id, self.until, now)
+        return is_due and work_due.lease(tx, _KIND, self.session_id, self.until, now)
 
     def go_on(self, seconds_left: SecondsLeft) -> None:
         """Stretch after stretch; what does not fit into the time follows by itself."""
@@ -140,7 +141,7 @@ class _Work:
             if not work_due.lock(tx, _KIND, self.session_id, self.until):
                 return 0
             failures = store.note_failed(tx, self.session_id, problem, now)
-            work_due.let_go(tx, _KIND, self.session_id, self.until, now + _back_off(failures))
+            work_due.release(tx, _KIND, self.session_id, self.until, now + _back_off(failures))
             return failures
 
         with suppress(RetryError):
@@ -154,7 +155,7 @@ class _Work:
 
         def leave(tx: Transaction) -> None:
             noting(tx, self.session_id)
-            work_due.let_go(tx, _KIND, self.session_id, self.until, due_at)
+            work_due.release(tx, _KIND, self.session_id, self.until, due_at)
 
         with suppress(RetryError):
             self.services.database.run(self.principal, leave)
@@ -169,7 +170,7 @@ class _Work:
             return None
         read = self._stretch(tx)
         if read is None:
-            work_due.settle(tx, _KIND, self.session_id)
+            work_due.complete(tx, _KIND, self.session_id)
         else:
             store.note_tried(tx, self.session_id, self.services.clock())
         return read
@@ -240,10 +241,10 @@ class _Work:
         """Nobody has to look any more, or somebody at what was said meanwhile, once it has waited as everything does;
         a stretch of which there is more is gone on with at once."""
         if not behind:
-            work_due.settle(tx, _KIND, self.session_id)
+            work_due.complete(tx, _KIND, self.session_id)
             due.note(tx, self.session_id)
         elif not stretch.is_full:
-            work_due.let_go(tx, _KIND, self.session_id, self.until, waking.due_by(now))
+            work_due.release(tx, _KIND, self.session_id, self.until, waking.due_by(now))
 
     def _episodes(
         self, tx: Transaction, about: Conversation, told: Sequence[Told], ids: Sequence[tuple[UUID, UUID]],

@@ -5,7 +5,7 @@ from datetime import timedelta
 from decimal import Decimal
 
 from parlour.infra.errors import ProviderRejected
-from parlour.infra.work_due import GRACE
+from parlour.jobs.work_due import GRACE
 from parlour.memory.summary.answer import Written
 from parlour.models.route import Choice
 

@@ -14,7 +14,7 @@ from uuid import UUID
 from parlour.context import budget, tokens
 from parlour.context.budget import MESSAGING, Profile
 from parlour.context.segment import Layer, text_block
-from parlour.infra import log, work_due
+from parlour.infra import log
 from parlour.infra.errors import (
     Misconfigured,
     NotFound,
@@ -24,6 +24,7 @@ from parlour.infra.errors import (
 )
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import SecondsLeft, Transaction
+from parlour.jobs import work_due
 from parlour.knowledge.index import pending
 from parlour.memory.order import Order
 from parlour.memory.recalling import recall
@@ -111,7 +112,7 @@ class _Work:
         due = work_due.find(tx, _KIND, self.session_id)
         if due is None or not (due.due_at - work_due.GRACE <= now or due.due_at == self.until):
             return False
-        return work_due.hold(tx, _KIND, self.session_id, self.until, now)
+        return work_due.lease(tx, _KIND, self.session_id, self.until, now)
 
     def write(self, seconds_left: SecondsLeft) -> None:
         """Stretch after stretch, up to the newest messages."""
@@ -136,7 +137,7 @@ class _Work:
         """Leave it to whoever comes next, by then."""
         due_at = self.services.clock() + wait
         self.services.database.run(
-            self.tenant_id, lambda tx: work_due.let_go(tx, _KIND, self.session_id, self.until, due_at)
+            self.tenant_id, lambda tx: work_due.release(tx, _KIND, self.session_id, self.until, due_at)
         )
 
     def _read(self, tx: Transaction, models: Mapping[str, Model]) -> _Read | None:
@@ -210,7 +211,7 @@ class _Work:
                 return None
             version = store.keep(tx, self.session_id, new, now)
             if version is None:
-                work_due.let_go(tx, _KIND, self.session_id, self.until, now)
+                work_due.release(tx, _KIND, self.session_id, self.until, now)
                 return None
             store.keep_lines(tx, self.session_id, lines, now)
             self._judge(tx, written.text)
@@ -272,7 +273,7 @@ class _Work:
 
         def end(tx: Transaction) -> None:
             if work_due.lock(tx, _KIND, self.session_id, self.until):
-                work_due.settle(tx, _KIND, self.session_id)
+                work_due.complete(tx, _KIND, self.session_id)
 
         self.services.database.run(self.tenant_id, end)
 
@@ -287,7 +288,7 @@ class _Work:
             if problem == SpendRefused.code:
                 store.note_untried(tx, self.session_id)
             tries = 0 if problem == SpendRefused.code else store.note_failure(tx, self.session_id, problem, more=more)
-            work_due.let_go(tx, _KIND, self.session_id, self.until, now + next_try(tries))
+            work_due.release(tx, _KIND, self.session_id, self.until, now + next_try(tries))
             return tries
 
         failures = self.services.database.run(self.tenant_id, fail)

@@ -11,10 +11,11 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from uuid import UUID
 
-from parlour.infra import log, work_due
+from parlour.infra import log
 from parlour.infra.errors import LeaseHeld, Misconfigured, PromptOverflow, RetryError
 from parlour.infra.postgres import SecondsLeft, Transaction
-from parlour.infra.work_due import Due
+from parlour.jobs import work_due
+from parlour.jobs.work_due import DueWork
 from parlour.knowledge.records import stale
 from parlour.models.request import Model
 from parlour.principal import Principal, system
@@ -73,9 +74,9 @@ def _begun(
     due, marks = work_due.find(tx, ending.KIND, record_id), stale.unreflected(tx, record_id)
     was_due = due if due and due.due_at != until else None
     work = _Work(services, principal, asked, until, was_due, marks is not None and marks.since is not None)
-    if work_due.hold(tx, ending.KIND, record_id, until, now):
+    if work_due.lease(tx, ending.KIND, record_id, until, now):
         return work, None
-    return work, work_due.held_until(tx, ending.KIND, record_id) or now
+    return work, work_due.leased_until(tx, ending.KIND, record_id) or now
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,7 @@ class _Work:
     principal: Principal
     asked: QuestionRow
     until: datetime
-    due: Due | None
+    due: DueWork | None
     was_stale: bool
 
     def answer(self, seconds_left: SecondsLeft) -> None:
@@ -147,9 +148,9 @@ class _Work:
         if not times and store.kept(tx, record_id):
             times = [self.services.clock() + self.services.age]
         if times:
-            work_due.let_go(tx, ending.KIND, record_id, self.until, min(times))
+            work_due.release(tx, ending.KIND, record_id, self.until, min(times))
         else:
-            work_due.settle(tx, ending.KIND, record_id)
+            work_due.complete(tx, ending.KIND, record_id)
 
     def _read(self, tx: Transaction, at: datetime) -> Gathered | None:
         """None when the asker may not see the record any more, or it is gone."""

@@ -11,10 +11,11 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from uuid import UUID
 
-from parlour.infra import log, work_due
+from parlour.infra import log
 from parlour.infra.errors import Misconfigured, PromptOverflow, RetryError
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import SecondsLeft, Transaction
+from parlour.jobs import work_due
 from parlour.knowledge.records import stale
 from parlour.knowledge.records.kinds import CLOSED_TALK, TALK
 from parlour.knowledge.records.stale import Unreflected
@@ -129,7 +130,7 @@ class _Work:
         """Leave it to whoever comes next, at once."""
         now = self.services.clock()
         self.services.database.run(
-            self.principal, lambda tx: work_due.let_go(tx, ending.KIND, self.record_id, self.until, now)
+            self.principal, lambda tx: work_due.release(tx, ending.KIND, self.record_id, self.until, now)
         )
 
     def stumbled(self) -> None:
@@ -245,7 +246,7 @@ class _Work:
         """Who wanted them written while they were being written waits for no window either."""
         left = stale.unreflected(tx, self.record_id)
         if left is not None and "manual" in left.causes:
-            work_due.mark(tx, ending.KIND, self.record_id, now)
+            work_due.schedule(tx, ending.KIND, self.record_id, now)
 
     def _new_ids(self, result: _Result, now: datetime) -> list[UUID]:
         return [self.services.new_id(now) for _ in result.asked]

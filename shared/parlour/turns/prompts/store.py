@@ -8,7 +8,7 @@ from uuid import UUID
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction, jsonb
 from parlour.infra.queries import Queries
-from parlour.infra.work_due import GRACE
+from parlour.jobs.work_due import GRACE
 from parlour.memory.summary.telling import KINDS
 
 SQL = Queries.beside(__file__)
