@@ -37,7 +37,7 @@ def handler(cluster: Cluster, desk: Desk, database_name: str, monkeypatch: pytes
 
 
 def _forget() -> None:
-    for one in (sweep.build_sweep, sweep.build_wakeup, sweep._net, clients.build_shorten_visibility):
+    for one in (sweep.build_sweep, sweep.build_wakeup, sweep._dependencies, clients.build_shorten_visibility):
         one.cache_clear()
 
 

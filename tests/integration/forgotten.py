@@ -89,8 +89,9 @@ def grown_old(desk: Desk) -> None:
     desk.rows("UPDATE tenants SET daily_cap_usd = 0 RETURNING 1")
     talk.consolidate("{}")
     desk.rows("UPDATE tenants SET daily_cap_usd = NULL RETURNING 1")
+    talk.fall_silent()
     talk.consolidate(json.dumps({"facts": [], "episodes": [episode]}))
-    talk.fall_silent(-25)
+    talk.fall_silent(-50)
     others = [Silent(desk, archive.KEPT_TURNS + 1) for _ in range(2)]
     room = Room(desk)
     desk.rows("UPDATE messages SET indexed = true WHERE body LIKE 'Line %' RETURNING 1")

@@ -39,7 +39,7 @@ is, and nothing that is the tenant's."""
 
 NAMES_THE_TENANT = {
     "jobs.find_work", "jobs.leased_until", "jobs.lock_work", "index.types_due", "due.due_pulses", "due.next_pulse",
-    "extracting.how_far",
+    "extracting.backlog",
 }  # fmt: skip
 """Reads of what is due that say whose themselves, since there row-level security lets everybody look."""
 

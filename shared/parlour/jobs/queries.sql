@@ -15,10 +15,15 @@ ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = EXCLUDED.due_at, held_u
          OR work_due.held_until = EXCLUDED.held_until;
 
 -- name: lock_work
--- Lock a leased piece of work until the transaction ends: transactions that add to it wait.
-SELECT held_until FROM work_due
+-- Lock a leased piece of work until the transaction ends: transactions that add to it wait. Its failed attempts.
+SELECT failures, problem FROM work_due
  WHERE tenant_id = current_tenant() AND kind = %(kind)s AND id = %(id)s AND held_until = %(until)s
    FOR UPDATE;
+
+-- name: note_attempts
+-- How the attempts at a piece of work ended.
+UPDATE work_due SET failures = %(failures)s, problem = %(problem)s
+ WHERE tenant_id = current_tenant() AND kind = %(kind)s AND id = %(id)s;
 
 -- name: release_work
 -- End the lease of a piece of work and make it due at a time.

@@ -53,6 +53,11 @@ class DueWork:
             "due_at": self.due_at.isoformat(),
         }
 
+    @property
+    def deduplication(self) -> str:
+        """The id of a message that wakes this work: never that of the message that got lost."""
+        return f"{self.id}:due:{self.due_at.isoformat()}"
+
     @classmethod
     def from_json(cls, body: JsonObject) -> "DueWork":
         """Read a wake-up's body. Raises MalformedPayload when it is something else."""
@@ -64,6 +69,17 @@ class DueWork:
         if kind not in get_args(Kind.__value__):
             raise MalformedPayload("a wake-up names a kind of work that does not exist")
         return cls(tenant_id, cast(Kind, kind), work_id, due_at)
+
+
+@dataclass(frozen=True, slots=True)
+class Attempts:
+    """How many attempts in a row failed, and the code of the last error.
+
+    An attempt counts as failed, by "died", from when it begins until its worker says how it ended.
+    """
+
+    failures: int = 0
+    problem: str | None = None
 
 
 def schedule(tx: Transaction, kind: Kind, work_id: UUID, due_at: datetime) -> None:
@@ -80,12 +96,17 @@ def lease(tx: Transaction, kind: Kind, work_id: UUID, until: datetime, now: date
     return tx.run(SQL["lease_work"], kind=kind, id=work_id, until=until, now=now) > 0
 
 
-def lock(tx: Transaction, kind: Kind, work_id: UUID, until: datetime) -> bool:
-    """Return whether the lease is still held; if so, lock the row until the transaction ends.
+def lock(tx: Transaction, kind: Kind, work_id: UUID, until: datetime) -> Attempts | None:
+    """Return the work's failed attempts if the lease is still held, and lock the row until the transaction ends.
 
     Transactions that add work wait for the lock. What they added before is visible to the next statement.
     """
-    return tx.value(SQL["lock_work"], kind=kind, id=work_id, until=until) is not None
+    return tx.first(SQL["lock_work"], Attempts, kind=kind, id=work_id, until=until)
+
+
+def note_attempts(tx: Transaction, kind: Kind, work_id: UUID, attempts: Attempts) -> None:
+    """Write down how the attempts so far ended; for whoever has locked the work."""
+    tx.run(SQL["note_attempts"], kind=kind, id=work_id, failures=attempts.failures, problem=attempts.problem)
 
 
 def release(tx: Transaction, kind: Kind, work_id: UUID, until: datetime, due_at: datetime) -> None:

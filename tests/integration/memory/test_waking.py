@@ -7,29 +7,23 @@ from uuid import UUID
 import pytest
 
 from parlour.jobs import work_due
+from parlour.jobs.sweep import SweepResult, sweep, wake_up
 from parlour.jobs.work_due import GRACE, DueWork
 from parlour.memory import waking
 from parlour.memory.order import KINDS, Kind
-from parlour.turns.sweep import Net, Swept, sweep, wake_up
-from tests.desk import Delayed, Desk
+from tests.desk import Desk
 from tests.integration.memory.read_through import Conversation, answer
+from tests.integration.sweeping import dependencies
 
 MINUTE = timedelta(minutes=1)
 
 
-def net(desk: Desk) -> Net:
-    queues = {"whatsapp": desk.turns, "web": desk.turns}
-    return Net(
-        desk.database, queues, desk.outbox, desk.tools, desk.ingest, desk.embedding, desk.memory, Delayed(), desk.clock
-    )  # fmt: skip
-
-
-def swept(desk: Desk, after: timedelta) -> Swept:
+def swept(desk: Desk, after: timedelta) -> SweepResult:
     """What the sweep does to memory's work after a while."""
     desk.rows(f"DELETE FROM work_due WHERE kind <> ALL('{{{','.join(KINDS)}}}') RETURNING 1")
     desk.memory.sent.clear()
     desk.clock.now += after
-    return sweep(net(desk), lambda: 60.0)
+    return sweep(dependencies(desk), lambda: 60.0)
 
 
 def orders(desk: Desk) -> list[Any]:
@@ -74,5 +68,5 @@ def test_a_wake_up_of_its_own_does_as_much(desk: Desk, talk: Conversation) -> No
     ((due_at,),) = talk.due()
     desk.clock.now = due_at + MINUTE  # type: ignore[assignment, operator]
     desk.memory.sent.clear()
-    wake_up(net(desk), DueWork(desk.tenant_id, "memory", talk.session, desk.clock() - GRACE).to_json())
+    wake_up(dependencies(desk), DueWork(desk.tenant_id, "memory", talk.session, desk.clock() - GRACE).to_json())
     assert orders(desk) == [("memory", str(talk.session), 0.0)]

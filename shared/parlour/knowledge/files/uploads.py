@@ -17,7 +17,9 @@ from parlour.infra.jsonable import JsonObject
 from parlour.infra.objects import Form, Uploads
 from parlour.infra.postgres import Database, Transaction
 from parlour.infra.queues import Queue, QueueMessage
-from parlour.jobs import work_due
+from parlour.jobs import sweep, work_due
+from parlour.jobs.sweep import Finder, StaleWork
+from parlour.jobs.work_due import DueWork
 from parlour.knowledge.files import store
 from parlour.knowledge.files.file import FORM_LASTS, LOOKED_AFTER, File, NewFile, object_key
 from parlour.knowledge.files.kinds import MEDIA_TYPES, kind_of_name
@@ -202,6 +204,19 @@ def message(tenant_id: UUID, file_id: UUID, version: int, once: str) -> QueueMes
 def left_lying(tx: Transaction, file_id: UUID) -> HeldFile | None:
     """The file that has to be read or to arrive, or of which something may be left; None when it is not there."""
     return store.hold_file(tx, file_id)
+
+
+def finder(ingest: Queue) -> Finder:
+    """Return the finder of files that have arrived and were not read, or whose arrival nobody told."""
+
+    def find(tx: Transaction, work: DueWork, _now: datetime) -> StaleWork | None:
+        waiting = left_lying(tx, work.id)
+        if waiting is None:
+            return None
+        woken = message(work.tenant_id, work.id, waiting.version, work.deduplication)
+        return StaleWork(waiting.updated_at, sweep.send(ingest, woken))
+
+    return find
 
 
 def _checked(name: str, size_bytes: int) -> tuple[str, str]:

@@ -7,6 +7,8 @@ from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.infra.queues import Delays
 from parlour.jobs import work_due
+from parlour.jobs.sweep import Finder, StaleWork
+from parlour.jobs.work_due import DueWork
 from parlour.knowledge.index import store
 
 SOON = timedelta(seconds=5)
@@ -30,3 +32,18 @@ def nudge(embedding: Delays, tenant_id: UUID) -> None:
     """Have the tenant's rows embedded soon. Call it once they are committed; raises QueueUnavailable."""
     body: JsonObject = {"tenant_id": str(tenant_id)}
     embedding.send(body, SOON.total_seconds())
+
+
+def finder(embedding: Delays) -> Finder:
+    """Return the finder of a tenant's rows without a vector. The embedder itself completes the work, under its lock."""
+
+    def find(tx: Transaction, work: DueWork, _now: datetime) -> StaleWork | None:
+        leased_until = work_due.leased_until(tx, work.kind, work.id)
+        return StaleWork(since(tx) or work.due_at, lambda: nudge(embedding, work.tenant_id), leased_until)
+
+    return find
+
+
+def record_type_finder(embedding: Delays) -> Finder:
+    """Return the finder of types whose records are to be described anew: the embedder's work too, tenant by tenant."""
+    return lambda _tx, work, _now: StaleWork(work.due_at, lambda: nudge(embedding, work.tenant_id))

@@ -10,14 +10,12 @@ from parlour.infra.postgres import SecondsLeft
 from parlour.memory.extracting import answers, prompt
 from parlour.memory.extracting.answers import Answered, Unusable
 from parlour.memory.facts.fact import FLOOR
+from parlour.memory.job import REFUSED
 from parlour.memory.services import Services
 from parlour.models.aside import Answer, Asking
 from parlour.models.request import Model, ModelRequest
 from parlour.models.route import Choice
 from parlour.principal import Principal
-
-REFUSED = "refused"
-"""The problem of a model that will not read this; it will not on another day either."""
 
 PURPOSE = "memory"
 """What the calls are for, as the report of costs calls it."""

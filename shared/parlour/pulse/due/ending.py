@@ -31,7 +31,7 @@ def is_ours(tx: Transaction, record_id: UUID, held_until: datetime) -> bool:
     """Whether the record's Pulses are still one's own to write; if so nobody marks them or takes them before the
     transaction ends. Asked first in it: who took too long has lost them to another, and writes nothing."""
     store.hold_record(tx, record_id)
-    return work_due.lock(tx, KIND, record_id, held_until)
+    return work_due.lock(tx, KIND, record_id, held_until) is not None
 
 
 def written(
