@@ -16,10 +16,20 @@ from parlour.bootstrap import clients, memory_extractor
 from parlour.infra.settings import MemoryExtractorSettings
 from parlour.memory.order import KINDS
 from tests.desk import Desk
-from tests.functions.deployed import CONTEXT, Handler, batch, failed, give, load_handler, store_database_secret
+from tests.functions.deployed import Context, Handler, batch, failed, give, load_handler, store_database_secret
 from tests.integration.memory.read_through import Conversation
 
 EVENTS = Path(__file__).parents[2] / "events"
+
+
+class LongContext(Context):
+    """As much time as the function has in its deployment."""
+
+    def get_remaining_time_in_millis(self) -> int:
+        return 300_000
+
+
+CONTEXT = LongContext()
 
 
 @pytest.fixture

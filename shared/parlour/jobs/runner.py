@@ -76,17 +76,17 @@ def run[Loaded, Answer, Result](
 ) -> bool:
     """Run the job as far as the time allows; return whether it was begun.
 
-    With less than `round_seconds` left no second round is begun. Raises RetryError when the database is away, and
+    With less than `round_seconds` left no round is begun. Raises RetryError when the database is away, and
     any error that nobody expected.
     """
     if not database.run(principal, job.begin):
         return False
     try:
-        while _round(job, database, principal, seconds_left):
-            if seconds_left() < round_seconds:
-                database.run(principal, job.release)
-                job.resend()
-                break
+        while seconds_left() >= round_seconds:
+            if not _round(job, database, principal, seconds_left):
+                return True
+        database.run(principal, job.release)
+        job.resend()
     except JobFailed as failure:
         _fail(job, database, principal, failure.code)
     except RetryError:

@@ -26,7 +26,7 @@ GIVEN_UP = 5
 #: Until a tenant that has reached its daily cap is looked at again.
 NO_BUDGET_WAIT = timedelta(hours=1)
 
-#: With less time than this no further round is begun: a model may take 60 s, and the commit needs some.
+#: With less time than this no round is begun: a model may take 60 s, and the commit needs some.
 ROUND_SECONDS = 70.0
 
 #: Our own code raised, or the worker died.

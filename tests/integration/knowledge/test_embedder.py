@@ -178,13 +178,8 @@ class TestWorkers:
         room.write("Still here.")
         room.model.problem = KeyboardInterrupt()
 
-        def die(*_: object) -> None:
-            raise KeyboardInterrupt
-
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(embedder, "_let_go", die)
-            with pytest.raises(KeyboardInterrupt):
-                room.run()
+        with pytest.raises(KeyboardInterrupt):
+            room.run()
         room.model.problem = None
         room.run()
         assert room.left() == 1  # the dead one's time is not over

@@ -107,8 +107,15 @@ def test_runner_that_lost_its_lease_at_the_commit_reports_nothing() -> None:
     assert run(job) == ["begin", "load", "ask", "commit"]
 
 
-def test_runner_short_of_time_releases_and_resends_after_one_round() -> None:
-    assert run(Recorded(rounds=2), seconds=49.0) == ["begin", *ROUND, "release", "resend"]
+def test_runner_short_of_time_releases_and_resends() -> None:
+    left = iter([100.0, 49.0])
+    job = Recorded(rounds=2)
+    runner.run(job, cast(Database, job.database), system(UUID(int=1)), lambda: next(left), 50.0)
+    assert job.steps == ["begin", *ROUND, "release", "resend"]
+
+
+def test_runner_without_time_begins_no_round() -> None:
+    assert run(Recorded(), seconds=49.0) == ["begin", "release", "resend"]
 
 
 @pytest.mark.parametrize("step", ["load", "ask"])
