@@ -11,8 +11,8 @@ What ends a job, and what becomes of its work:
     the worker dies    the work is due again when the lease ends; an attempt that `load` counted stays counted
 """
 
+from abc import ABC, abstractmethod
 from contextlib import suppress
-from typing import Protocol
 
 from parlour.infra.errors import RetryError
 from parlour.infra.postgres import Database, SecondsLeft, Transaction
@@ -27,44 +27,42 @@ class JobFailed(Exception):
         self.code = code
 
 
-class Job[Loaded, Answer, Result](Protocol):
+class Job[Loaded, Answer, Result](ABC):
     """What one kind of job does. A method with `tx` is one transaction, and may be run twice (`Database.run`)."""
 
-    def begin(self, tx: Transaction, /) -> bool:
+    @abstractmethod
+    def begin(self, tx: Transaction) -> bool:
         """Lease the work. Return False when it is not due, or another worker has it."""
-        ...
 
-    def load(self, tx: Transaction, /) -> Loaded | None:
+    @abstractmethod
+    def load(self, tx: Transaction) -> Loaded | None:
         """Read what one round needs. Return None when nothing is left, or the lease is lost."""
-        ...
 
-    def ask(self, loaded: Loaded, seconds_left: SecondsLeft, /) -> Answer:
+    @abstractmethod
+    def ask(self, loaded: Loaded, seconds_left: SecondsLeft) -> Answer:
         """Do what takes long, without a transaction. Raises JobFailed."""
-        ...
 
-    def commit(self, tx: Transaction, loaded: Loaded, answer: Answer, /) -> Result | None:
+    @abstractmethod
+    def commit(self, tx: Transaction, loaded: Loaded, answer: Answer) -> Result | None:
         """Write the result and complete or release the work. Return None, and write nothing, when the lease is lost."""
-        ...
 
-    def report(self, loaded: Loaded, answer: Answer, result: Result, /) -> bool:
+    def report(self, loaded: Loaded, answer: Answer, result: Result) -> bool:  # noqa: ARG002
         """Log and send messages after the commit. Return whether another round follows."""
-        ...
+        return False
 
-    def fail(self, tx: Transaction, code: str, /) -> int:
+    @abstractmethod
+    def fail(self, tx: Transaction, code: str) -> int:
         """Reschedule the work after an error. Return how many attempts in a row failed; 0 when none is counted."""
-        ...
 
-    def report_failure(self, code: str, failures: int, /) -> None:
+    def report_failure(self, code: str, failures: int) -> None:  # noqa: B027
         """Log a failure after its commit."""
-        ...
 
-    def release(self, tx: Transaction, /) -> None:
+    @abstractmethod
+    def release(self, tx: Transaction) -> None:
         """End the lease before the work is done: it is due again soon."""
-        ...
 
-    def resend(self) -> None:
-        """Send the message that has the next invocation go on."""
-        ...
+    def resend(self) -> None:  # noqa: B027
+        """Send the message that has the next invocation go on, for jobs of several rounds."""
 
 
 def run[Loaded, Answer, Result](

@@ -1,16 +1,19 @@
 """What the jobs of memory have in common: lease and attempts of a work_due row, backoff, when to give up."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import ClassVar
 from uuid import UUID
 
 from parlour.infra import log
-from parlour.infra.errors import ProviderRejected, SpendRefused
+from parlour.infra.errors import ProviderRejected, QueueUnavailable, SpendRefused
 from parlour.infra.postgres import Transaction
 from parlour.jobs import work_due
 from parlour.jobs.backoff import backoff
+from parlour.jobs.runner import Job
 from parlour.jobs.work_due import GRACE, Attempts
+from parlour.knowledge.index import pending
 from parlour.memory import waking
 from parlour.memory.order import Order
 from parlour.memory.services import Services
@@ -44,7 +47,7 @@ def is_hopeless(code: str, failures: int) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryJob:
+class MemoryJob[Loaded, Answer, Result](Job[Loaded, Answer, Result]):
     """One work_due row of a memory job. `until` identifies its lease.
 
     first_wait      after the first failure; doubled after each further one.
@@ -138,6 +141,11 @@ class MemoryJob:
     def resend(self) -> None:
         """Send the order again."""
         waking.send(self.services.memory, [Later(self.order, 0.0)])
+
+    def wake_embedder(self) -> None:
+        """Have new rows embedded soon; what the embedder is not told of, the sweep finds."""
+        with suppress(QueueUnavailable):
+            pending.nudge(self.services.embedding, self.order.tenant_id)
 
     def _note(self, tx: Transaction, attempts: Attempts) -> None:
         work_due.note_attempts(tx, self.order.kind, self.order.id, attempts)

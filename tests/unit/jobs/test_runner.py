@@ -9,7 +9,7 @@ import pytest
 from parlour.infra.errors import DatabaseUnavailable, RetryError
 from parlour.infra.postgres import Database, Transaction
 from parlour.jobs import runner
-from parlour.jobs.runner import JobFailed
+from parlour.jobs.runner import Job, JobFailed
 from parlour.principal import system
 
 TX = cast(Transaction, object())
@@ -28,7 +28,7 @@ class Connected:
             self.is_open = False
 
 
-class Recorded:
+class Recorded(Job[int, int, str]):
     """A job that writes down its steps: `rounds` of work, and errors by step."""
 
     def __init__(self, rounds: int = 1, **errors: BaseException) -> None:

@@ -25,7 +25,7 @@ from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database, SecondsLeft, Transaction
 from parlour.infra.queues import Delays
 from parlour.jobs import runner, work_due
-from parlour.jobs.runner import JobFailed
+from parlour.jobs.runner import Job, JobFailed
 from parlour.knowledge.index import paid, reembed, signs, store
 from parlour.knowledge.index.said import Said, message_row
 from parlour.knowledge.index.spaces import Spaces
@@ -62,7 +62,7 @@ class Services:
 
 
 @dataclass(frozen=True, slots=True)
-class EmbeddingJob:
+class EmbeddingJob(Job[Waiting, datetime | None, bool]):
     """The job of one tenant's rows. `until` identifies its lease.
 
     A round is one batch of the most urgent work. Each batch commits its own transactions: done twice it is done once.
@@ -115,9 +115,6 @@ class EmbeddingJob:
         wait = _NEXT_TRY if code == SpendRefused.code else work_due.GRACE
         self._release(tx, self.services.clock() + wait)
         return 0
-
-    def report_failure(self, code: str, failures: int) -> None:
-        """Do nothing: other errors are raised, for the queue to try again."""
 
     def release(self, tx: Transaction) -> None:
         """End the lease; the sweep looks for the work after `GRACE`."""

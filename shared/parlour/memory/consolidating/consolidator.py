@@ -8,14 +8,13 @@ the session is left alone until it talks again.
 
 import math
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import ClassVar
 from uuid import UUID
 
 from parlour.infra import log
-from parlour.infra.errors import Misconfigured, ProviderRejected, QueueUnavailable
+from parlour.infra.errors import ProviderRejected
 from parlour.infra.postgres import SecondsLeft, Transaction
 from parlour.jobs import runner
 from parlour.jobs.runner import JobFailed
@@ -24,8 +23,7 @@ from parlour.memory.consolidating import due, prompt, store
 from parlour.memory.consolidating.store import Note
 from parlour.memory.extracting import asking, checked, episodes, reading
 from parlour.memory.extracting import store as conversations
-from parlour.memory.extracting.answers import Answered
-from parlour.memory.extracting.asking import Heard
+from parlour.memory.extracting.asking import NOTHING, Asked, Heard
 from parlour.memory.extracting.checked import Checked, Told
 from parlour.memory.extracting.reading import Stretch
 from parlour.memory.extracting.store import Conversation
@@ -36,7 +34,6 @@ from parlour.memory.job import GIVEN_UP, REFUSED, ROUND_SECONDS, MemoryJob
 from parlour.memory.order import Order
 from parlour.memory.policy import policy
 from parlour.memory.services import Services
-from parlour.models.route import OFFLINE, available, choose
 
 #: Turns that are gone through at once; of a longer conversation each such stretch has its episode.
 MOST_TURNS = 60
@@ -45,8 +42,6 @@ _NEXT_NIGHT = timedelta(hours=24)
 
 #: Errors that another night does not mend: every model rejects the request, or our own code breaks.
 _FINAL = frozenset({ProviderRejected.code, "error"})
-
-_NOTHING = Heard(Answered((), ()))
 
 
 def run(services: Services, order: Order, seconds_left: SecondsLeft) -> None:
@@ -79,7 +74,7 @@ class _Draft:
     at: datetime
 
 
-class Consolidation(MemoryJob):
+class Consolidation(MemoryJob[_Loaded, _Draft, bool]):
     """The job of one silent session."""
 
     failure_action: ClassVar[str] = "memory_not_consolidated"
@@ -147,8 +142,7 @@ class Consolidation(MemoryJob):
         facts, written = len(draft.checked.candidates), len(draft.episodes)
         log.info("memory_consolidated", facts=facts, episodes=written, **self.ids)
         if written:
-            with suppress(QueueUnavailable):  # the sweep finds what the embedder was not told of
-                pending.nudge(self.services.embedding, self.order.tenant_id)
+            self.wake_embedder()
         return has_more
 
     def is_counted(self, code: str) -> bool:
@@ -162,20 +156,13 @@ class Consolidation(MemoryJob):
     def _hear(self, loaded: _Loaded, seconds_left: SecondsLeft) -> Heard:
         """What a model says of the stretch; nothing is asked where the user said nothing or there is no model."""
         if not loaded.stretch.own:
-            return _NOTHING
-        models = self.services.models()
-        try:
-            choices = available(choose(loaded.conversation.model_routing, "quality"), models)
-        except Misconfigured as problem:
-            raise JobFailed(problem.code) from problem
-        if choices[0].provider == OFFLINE:
-            return _NOTHING
-        agent = loaded.conversation.agent
+            return NOTHING
+        agent, routing = loaded.conversation.agent, loaded.conversation.model_routing
         question = prompt.question(
             reading.transcript(loaded.stretch, agent), loaded.known.values(), [note.text for note in loaded.notes]
         )
-        instructions = prompt.instructions(agent, FLOOR)
-        return asking.ask(self.services, self.principal, instructions, question, choices, models, seconds_left)
+        asked = Asked(prompt.instructions(agent, FLOOR), question, "quality")
+        return asking.ask(self.services, self.principal, routing, asked, seconds_left)
 
     def _write_episode(self, tx: Transaction, loaded: _Loaded, told: Told, draft: _Draft) -> None:
         about = loaded.conversation

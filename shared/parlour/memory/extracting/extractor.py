@@ -5,14 +5,12 @@ a row that says so. After any other error nothing changes, and the next attempt 
 """
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import ClassVar
 from uuid import UUID
 
 from parlour.infra import log
-from parlour.infra.errors import Misconfigured, QueueUnavailable
 from parlour.infra.postgres import SecondsLeft, Transaction
 from parlour.jobs import runner
 from parlour.jobs.runner import JobFailed
@@ -21,8 +19,7 @@ from parlour.knowledge.index import pending
 from parlour.memory import waking
 from parlour.memory.consolidating import due
 from parlour.memory.extracting import asking, checked, episodes, prompt, reading, store
-from parlour.memory.extracting.answers import Answered
-from parlour.memory.extracting.asking import Heard
+from parlour.memory.extracting.asking import NOTHING, Asked, Heard
 from parlour.memory.extracting.checked import Checked
 from parlour.memory.extracting.reading import Stretch
 from parlour.memory.extracting.store import Conversation
@@ -34,7 +31,6 @@ from parlour.memory.order import Order
 from parlour.memory.policy import policy
 from parlour.memory.services import Services
 from parlour.memory.waking import Later
-from parlour.models.route import OFFLINE, available, choose
 
 #: Earlier episodes that a new one is compared with by its words.
 _MOST_EPISODES = 50
@@ -43,7 +39,6 @@ _MOST_EPISODES = 50
 _NEAR = 0.08
 
 _LOOK_BACK = timedelta(days=30)
-_NOTHING = Heard(Answered((), ()))
 
 
 def run(services: Services, order: Order, seconds_left: SecondsLeft) -> None:
@@ -84,7 +79,7 @@ class _Written:
     has_more: bool
 
 
-class Extraction(MemoryJob):
+class Extraction(MemoryJob[_Loaded, _Draft, _Written]):
     """The job of one session's new turns."""
 
     first_wait: ClassVar[timedelta] = waking.WAIT
@@ -150,8 +145,7 @@ class Extraction(MemoryJob):
             **self.ids,
         )
         if draft.checked.episodes:
-            with suppress(QueueUnavailable):  # the sweep finds what the embedder was not told of
-                pending.nudge(self.services.embedding, self.order.tenant_id)
+            self.wake_embedder()
         if written.has_more and not loaded.stretch.is_full:
             waking.send(self.services.memory, [Later(self.order, waking.WAIT.total_seconds())])
         return written.has_more and loaded.stretch.is_full
@@ -159,21 +153,13 @@ class Extraction(MemoryJob):
     def _hear(self, loaded: _Loaded, seconds_left: SecondsLeft) -> Heard:
         """Ask a model, unless the user said nothing, there is no model, or our own code broke too often."""
         if not loaded.stretch.own:
-            return _NOTHING
+            return NOTHING
         if is_broken(loaded.attempts):
             return Heard(None, loaded.attempts.problem or "")
-        models = self.services.models()
-        try:
-            choices = available(choose(loaded.conversation.model_routing, "cheap"), models)
-        except Misconfigured as problem:
-            raise JobFailed(problem.code) from problem
-        if choices[0].provider == OFFLINE:
-            return _NOTHING
-        agent = loaded.conversation.agent
+        agent, routing = loaded.conversation.agent, loaded.conversation.model_routing
         question = prompt.question(reading.transcript(loaded.stretch, agent), loaded.known.values())
-        return asking.ask(
-            self.services, self.principal, asking.instructions(agent), question, choices, models, seconds_left
-        )
+        asked = Asked(asking.instructions(agent), question, "cheap")
+        return asking.ask(self.services, self.principal, routing, asked, seconds_left)
 
     def _write_episodes(self, tx: Transaction, about: Conversation, draft: _Draft) -> int:
         """Write the episodes, each into an earlier one that says nearly the same, if any. Return how many are new."""

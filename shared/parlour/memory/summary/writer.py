@@ -17,7 +17,7 @@ from parlour.context import budget, tokens
 from parlour.context.budget import MESSAGING, Profile
 from parlour.context.segment import Layer, text_block
 from parlour.infra import log
-from parlour.infra.errors import Misconfigured, NotFound, QueueUnavailable
+from parlour.infra.errors import Misconfigured, NotFound
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import SecondsLeft, Transaction
 from parlour.jobs import runner
@@ -115,7 +115,7 @@ class _Result:
 
 
 @dataclass(frozen=True, slots=True)
-class SummaryJob(MemoryJob):
+class SummaryJob(MemoryJob[_Loaded, _Draft, _Result]):
     """The job of one session's summary."""
 
     models: Mapping[str, Model]
@@ -204,8 +204,7 @@ class SummaryJob(MemoryJob):
             refused=result.refused,
         )
         if result.is_anchored:
-            with suppress(QueueUnavailable):
-                pending.nudge(self.services.embedding, self.order.tenant_id)
+            self.wake_embedder()
         return True
 
     def _outcome(self, loaded: _Loaded, asked: Asked, seconds_left: SecondsLeft) -> _Outcome:

@@ -14,6 +14,7 @@ from parlour.infra import log
 from parlour.infra.errors import LeaseHeld, Misconfigured, PromptOverflow
 from parlour.infra.postgres import SecondsLeft, Transaction
 from parlour.jobs import work_due
+from parlour.jobs.runner import Job
 from parlour.knowledge.records import stale
 from parlour.principal import Principal, system
 from parlour.pulse.due import ending
@@ -56,7 +57,7 @@ class _Answer:
 
 
 @dataclass(slots=True)
-class QuestionJob:
+class QuestionJob(Job[_Loaded, _Answer, bool]):
     """The job of one question. `until` identifies the lease of its record's Pulses.
 
     due_before  when these were due before the lease; was_stale: whether for a change.
@@ -120,17 +121,10 @@ class QuestionJob:
         self._end(tx, answer)
         return True
 
-    def report(self, _loaded: _Loaded, _answer: _Answer, _result: bool) -> bool:
-        """Do nothing more: the end is logged where it is written."""
-        return False
-
     def fail(self, tx: Transaction, code: str) -> int:
         """End the question without an answer."""
         self._end(tx, _Answer(_NOTHING, code, self.services.clock()))
         return 0
-
-    def report_failure(self, code: str, failures: int) -> None:
-        """Do nothing more: the end is logged where it is written."""
 
     def release(self, tx: Transaction) -> None:
         """End the lease: the record is due when it was before, or for what came up meanwhile. Transactions that mark it
@@ -148,9 +142,6 @@ class QuestionJob:
             work_due.release(tx, ending.KIND, record_id, self.until, min(times))
         else:
             work_due.complete(tx, ending.KIND, record_id)
-
-    def resend(self) -> None:
-        """Do nothing: there is one round."""
 
     @property
     def _principal(self) -> Principal:

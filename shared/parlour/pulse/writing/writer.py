@@ -16,6 +16,7 @@ from parlour.infra.errors import Misconfigured, PromptOverflow, SpendRefused
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import SecondsLeft, Transaction
 from parlour.jobs import runner, work_due
+from parlour.jobs.runner import Job
 from parlour.knowledge.records import stale
 from parlour.knowledge.records.kinds import CLOSED_TALK, TALK
 from parlour.knowledge.records.stale import Unreflected
@@ -92,7 +93,7 @@ class _Result:
 
 
 @dataclass(frozen=True, slots=True)
-class PulseJob:
+class PulseJob(Job[_Loaded, _Result, int]):
     """The job of one record's Pulses. `until` identifies its lease."""
 
     services: Services
@@ -171,13 +172,13 @@ class PulseJob:
             return ending.failed(tx, record_id, result.problem, self.until, now, result.level)
         return 0
 
-    def report(self, _loaded: _Loaded, result: _Result, failures: int) -> bool:
+    def report(self, _loaded: _Loaded, written: _Result, failures: int) -> bool:
         """Log what became of it. There is no further round."""
-        if not result.problem:
-            log.info("pulse_written", levels=len(result.present), asked=len(result.asked), **self._ids())
-        elif not result.is_for_money:
-            log.warning("pulse_not_written", code=result.problem, **self._ids())
-            self.report_failure(result.problem, failures)
+        if not written.problem:
+            log.info("pulse_written", levels=len(written.present), asked=len(written.asked), **self._ids())
+        elif not written.is_for_money:
+            log.warning("pulse_not_written", code=written.problem, **self._ids())
+            self.report_failure(written.problem, failures)
         return False
 
     def fail(self, tx: Transaction, code: str) -> int:
@@ -195,9 +196,6 @@ class PulseJob:
     def release(self, tx: Transaction) -> None:
         """End the lease: the record is due at once."""
         work_due.release(tx, ending.KIND, self.order.entity_id, self.until, self.services.clock())
-
-    def resend(self) -> None:
-        """Do nothing: there is one round."""
 
     def _ids(self) -> dict[str, UUID]:
         return {"tenant_id": self.order.tenant_id, "entity_id": self.order.entity_id}
