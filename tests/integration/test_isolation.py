@@ -32,13 +32,13 @@ QUERIES = {
     for query in Queries(path).values()
 }
 
-READ_BEFORE_THE_TENANT_IS_KNOWN = {"tenancy.route", "infra.due", "due.tenants_with_pulses"}
+READ_BEFORE_THE_TENANT_IS_KNOWN = {"tenancy.route", "jobs.overdue_work", "due.tenants_with_pulses"}
 """The way from a number or host to its tenant, and from a time to the work that is due then; they tell where a tenant
 is, and nothing that is the tenant's."""
 
 NAMES_THE_TENANT = {
-    "infra.when_due", "infra.held_due", "infra.lock_due", "index.types_due", "due.due_pulses", "due.next_pulse",
-    "extracting.how_far",
+    "jobs.find_work", "jobs.leased_until", "jobs.lock_work", "index.types_due", "due.due_pulses", "due.next_pulse",
+    "extracting.backlog",
 }  # fmt: skip
 """Reads of what is due that say whose themselves, since there row-level security lets everybody look."""
 

@@ -74,11 +74,8 @@ def clears_at(waiting: Waiting) -> datetime | None:
     return waiting.left_at + KEPT
 
 
-def step(move: Move, waiting: Waiting) -> bool:
-    """One batch: rows moved, the searches turned, or old vectors cleared. False when their time has yet to come."""
-    due = clears_at(waiting)
-    if due is not None and due > move.purse.clock():
-        return False
+def step(move: Move) -> None:
+    """One batch: rows moved, the searches turned, or old vectors cleared."""
     moving, rows = move.database.run(move.principal, lambda tx: _next(tx, move.batch))
     if rows:
         _embed(move, moving, rows)
@@ -86,7 +83,6 @@ def step(move: Move, waiting: Waiting) -> bool:
         _turn(move, moving)
     else:
         _clear(move, moving)
-    return True
 
 
 def _next(tx: Transaction, most: int) -> tuple[Moving, list[Text]]:
