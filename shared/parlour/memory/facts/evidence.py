@@ -12,7 +12,8 @@ from typing import Literal
 
 from parlour.memory.facts import anchored, keys, other_tongues
 from parlour.memory.facts.own_text import own_text
-from parlour.memory.facts.wording import holds, is_negative, plain, says, sentences, telling, words
+from parlour.memory.facts.wording import holds, is_negative, plain, says, telling, words
+from parlour.text.sentences import sentences
 
 _SUPPOSED = re.compile(
     r"\b(?:if|suppose|supposing|imagine|pretend|hypothetically|let's say|lets say|for example|e\.g\.|what about|unless"

@@ -4,6 +4,7 @@ import re
 import unicodedata
 
 from parlour.models.words import vocabulary
+from parlour.text.sentences import sentences as sentences  # noqa: PLC0414 (for said.py)
 
 _LETTER = r"[^\s!-/:-@\[-`{-~\u00a1-\u00bf\u2010-\u206f\u0964\u0965\u3000-\u3020\uff01-\uff0f\uff1a-\uff20]"
 _WORD = re.compile(rf"{_LETTER}+(?:[@.+'\u2019_/-]{_LETTER}+)*")
@@ -11,7 +12,6 @@ _WORD = re.compile(rf"{_LETTER}+(?:[@.+'\u2019_/-]{_LETTER}+)*")
 
 _ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)")
 _GROUPED = re.compile(r"(?<=\d)[,\u00a0\u202f](?=\d)")
-_SENTENCE = re.compile(r"(?<=[.!?\u0964\u0965])\s+|(?<=[\u3002\uff01\uff1f])|\n+")
 _DENSE = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]")
 """Scripts that write no spaces: Thai, Japanese, Chinese."""
 
@@ -56,11 +56,6 @@ def telling(text: str) -> list[str]:
 def is_negative(text: str) -> bool:
     """Whether the words say of something that it is not so, or not wanted."""
     return any(word in _NOT for word in words(text))
-
-
-def sentences(text: str) -> list[str]:
-    """The sentences and lines of the text, without those that have no word."""
-    return [one.strip() for one in _SENTENCE.split(text) if one.strip()]
 
 
 def holds(there: frozenset[str], word: str) -> bool:

@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
-_CURRENCY = r"(?:[\u20a0-\u20bf$\u00a3\u00a5]|\b(?:Rs\.?|INR|USD|EUR|GBP|AED|CHF|JPY)(?![A-Za-z]))"
+_CURRENCY = (
+    r"(?:[\u20a0-\u20bf$\u00a3\u00a5]|(?<!\w)(?:रु|रू|ரூ|ರೂ|ರು|రూ)\.|\b(?:Rs\.?|INR|USD|EUR|GBP|AED|CHF|JPY)(?![A-Za-z]))"
+)
 _AFTER = r"(?:[\u20a0-\u20bf$\u00a3\u00a5]|(?:INR|USD|EUR|GBP|AED|CHF|JPY)(?![A-Za-z]))"
 _NUMBER = r"\d(?:[\d.,'\u2019\u00a0\u202f]*\d)?"
 _SCALE = r"(?:\s?(?:million|billion|thousand|lakhs?|crores?|bn|mn|[kKmM])\b)?"
@@ -40,7 +42,7 @@ _SAME = {
     "rs": "inr", "₹": "inr", "rupee": "inr", "रुपये": "inr", "$": "usd", "dollar": "usd", "€": "eur", "euro": "eur",
     "£": "gbp", "pound": "gbp", "¥": "jpy", "percent": "%", "cent": "%", "hr": "hour", "min": "minute",
     "tonne": "ton", "liter": "litre", "person": "people", "boxe": "box",
-}  # fmt: skip
+} | dict.fromkeys(("रु", "रू", "ரூ", "ರೂ", "ರು", "రూ"), "inr")  # fmt: skip
 _MARKS = re.compile(r"[,'\u2019\u00a0\u202f]")
 _LETTERS = re.compile(r"[^\s\d.,'\u2019|-]+")
 

@@ -14,6 +14,7 @@ from typing import Literal, get_args
 from parlour.context.choose import words_in
 from parlour.memory.summary import amounts
 from parlour.memory.summary.amounts import Amount
+from parlour.text.sentences import sentences
 
 type Kind = Literal["identifier", "amount", "date", "name", "decision", "approval", "promise"]
 
@@ -40,10 +41,6 @@ _LOOKED_AT = "|"
 _OF = " | "
 """Between a weekday or an hour and what it is said of: by itself it tells nothing."""
 
-_SENTENCE = re.compile(
-    r"(?<!\bMr\.)(?<!\bMs\.)(?<!\bDr\.)(?<!\bMrs\.)(?<!\bRs\.)(?<!\bNo\.)(?<=[.!?\u0964\u0965])\s+"
-    r"|(?<=[\u3002\uff01\uff1f])|\n+"
-)
 _MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
     r"|nov(?:ember)?|dec(?:ember)?)\b\.?"
@@ -126,10 +123,9 @@ class Said:
 def telling(text: str) -> list[Telling]:
     """What of a text must survive, each value once, in the order of the text."""
     found: dict[tuple[str, str], Telling] = {}
-    for sentence in _SENTENCE.split(text):
-        if sentence.strip():
-            for one in _of(" ".join(sentence.split())):
-                found.setdefault((one.kind, one.value), one)
+    for sentence in sentences(text):
+        for one in _of(" ".join(sentence.split())):
+            found.setdefault((one.kind, one.value), one)
         if len(found) >= _MOST:
             break
     return [*found.values()][:_MOST]
