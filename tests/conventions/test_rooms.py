@@ -81,7 +81,6 @@ PURE = {
         "facts/said_endings",
         "facts/said_rules",
         "facts/said_values",
-        "facts/sensitive",
         "facts/values",
         "facts/wording",
         "order",

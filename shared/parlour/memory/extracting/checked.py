@@ -13,9 +13,9 @@ from parlour.memory.facts.evidence import evidence
 from parlour.memory.facts.fact import Candidate, Origin, Refusal
 from parlour.memory.facts.own_text import own_text
 from parlour.memory.facts.said import said
-from parlour.memory.facts.sensitive import is_sensitive
 from parlour.memory.facts.values import same
 from parlour.memory.facts.wording import holds, says, telling, words
+from parlour.text.sensitive import is_sensitive
 
 _SUREST = 0.9
 """What a model read is never surer than what a rule found said in so many words."""

@@ -3,8 +3,8 @@
 import pytest
 
 from parlour.memory.facts.keys import fits, key_of, lasting, preference
-from parlour.memory.facts.sensitive import is_sensitive
 from parlour.memory.facts.values import fuller, same
+from parlour.text.sensitive import is_sensitive
 
 
 @pytest.mark.parametrize(

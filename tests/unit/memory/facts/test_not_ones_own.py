@@ -5,7 +5,7 @@ import pytest
 
 from parlour.memory.facts.evidence import evidence
 from parlour.memory.facts.own_text import own_text
-from parlour.memory.facts.sensitive import is_sensitive
+from parlour.text.sensitive import is_sensitive
 from tests.unit.memory.facts.stating import pairs, told
 
 WRITTEN_FOR_OTHERS = """
