@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from parlour.knowledge.text.reading import FENCE
+from parlour.text.markdown import FENCE
 from parlour.text.sentences import cut
 
 _HEADING = re.compile(r"^(#{1,6})\s+(\S.*?)\s*#*\s*$")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from parlour.infra.jsonable import JsonObject, digest
-from parlour.knowledge.text.chunks import Piece
+from parlour.text.chunking import Piece
 
 _LONGEST_NAME = 120
 _LONGEST_PATH = 300

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
-from parlour.knowledge.text.mail import Mail, day
-from parlour.knowledge.text.reading import FENCE, RULE, read
 from parlour.text import sentences
+from parlour.text.email_text import Mail, day
+from parlour.text.markdown import FENCE, RULE, read
 
 LONGEST = 900
 """Characters in a piece's body: about 210 tokens of English, so that body and lead fit the 256 tokens that small
