@@ -7,6 +7,7 @@ from itertools import accumulate
 
 from parlour.text.markdown import FENCE
 from parlour.text.sentences import cut
+from parlour.text.words import word_parts
 
 _HEADING = re.compile(r"^(#{1,6})\s+(\S.*?)\s*#*\s*$")
 _PARAGRAPH, _LINE, _WORD = re.compile(r"\n[ \t]*\n"), re.compile(r"\n"), re.compile(r"\s")
@@ -127,4 +128,4 @@ def _headings(content: str) -> Iterator[Heading]:
 
 
 def _folded(text: str) -> str:
-    return " ".join(re.findall(r"\w+", text.casefold()))
+    return " ".join(word_parts(text.casefold()))

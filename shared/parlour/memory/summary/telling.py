@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from parlour.context.choose import words_in
 from parlour.memory.summary import amounts
 from parlour.memory.summary.amounts import Amount
 from parlour.text.sentences import sentences
+from parlour.text.words import word_parts
 
 type Kind = Literal["identifier", "amount", "date", "name", "decision", "approval", "promise"]
 
@@ -134,7 +134,7 @@ def telling(text: str) -> list[Telling]:
 def read(text: str) -> Said:
     """A text to look things up in."""
     plain = _digits(text).casefold()
-    words = frozenset(words_in(plain))
+    words = frozenset(word_parts(plain))
     spelt = {Amount(str(number), "") for number, word in enumerate(_NUMBERS, start=1) if word in words}
     days = frozenset(_days(_digits(text)))
     figures = {one for found in telling(text) if found.kind == "amount" for one in amounts.of(found.value)}
@@ -153,7 +153,7 @@ def is_told(one: Telling, said: Said) -> bool:
     if one.kind == "identifier":
         return _squashed(value) in said.squashed
     if one.kind == "name":
-        return said.words.issuperset(words_in(value))
+        return said.words.issuperset(word_parts(value))
     return _says(value, said)
 
 
@@ -170,7 +170,7 @@ def _without_days(text: str) -> str:
 
 def _says(sentence: str, said: Said) -> bool:
     """Whether enough of a sentence's telling words are there."""
-    words = [word for word in words_in(sentence) if len(word) >= _TELLING_FROM]
+    words = [word for word in word_parts(sentence) if len(word) >= _TELLING_FROM]
     return sum(word in said.words for word in words) >= len(words) * _ENOUGH
 
 
@@ -195,7 +195,7 @@ def _settled(sentence: str) -> Iterator[Telling]:
     """What a sentence decides, approves or promises; a question does nothing of it."""
     for kind, pattern in _SENTENCES:
         if found := pattern.search(sentence):
-            value = " ".join(words_in(sentence.casefold()))[:_LONGEST_VALUE]
+            value = " ".join(word_parts(sentence.casefold()))[:_LONGEST_VALUE]
             yield Telling(kind, value, _around(sentence, found.start(), found.end()))
 
 
@@ -205,7 +205,7 @@ def _value(kind: Kind, found: re.Match[str], sentence: str) -> str:
     if found.re in _DAYS:
         return next(iter(_days(found[0])), "")
     if kind == "date":
-        return f"{said}{_OF}{' '.join(words_in(sentence.casefold()))}"[:_LONGEST_VALUE]
+        return f"{said}{_OF}{' '.join(word_parts(sentence.casefold()))}"[:_LONGEST_VALUE]
     if kind == "identifier" and (_NO_CODE.fullmatch(said) or len(_squashed(said)) < 3):
         return ""
     return said[:_LONGEST_VALUE].rstrip(".,/-")
