@@ -11,64 +11,47 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from parlour.text.dates import Date, take_dates
-from parlour.text.words import word_list
 
-#: What a number is multiplied by. Behind a space only whole words are: 12 m are metres.
+
+def _spellings(text: str) -> dict[str, str]:
+    """Return the first of each group of spellings by every one of them."""
+    groups = [group.split() for group in text.split("|")]
+    return {spelling: group[0] for group in groups for spelling in group}
+
+
+#: What a number is multiplied by, as a power of ten. Behind a space only whole words are: 12 m are metres.
 _SCALES = {
-    **dict.fromkeys(("k", "thousand", "tsd", "tausend", "हज़ार", "हजार", "ஆயிரம்", "ಸಾವಿರ"), 10**3),
-    **dict.fromkeys(("lakh", "lac", "लाख", "லட்சம்", "ಲಕ್ಷ", "లక్ష"), 10**5),
-    **dict.fromkeys(("m", "mn", "million", "mio", "millionen", "millón", "millone"), 10**6),
-    **dict.fromkeys(("cr", "crore", "करोड़", "करोड", "கோடி", "ಕೋಟಿ", "కోటి"), 10**7),
-    **dict.fromkeys(("b", "bn", "billion", "mrd", "milliarden"), 10**9),
+    word: 10 ** int(power)
+    for word, power in _spellings(
+        "3 k thousand tsd tausend हज़ार हजार ஆயிரம் ಸಾವಿರ|5 lakh lac लाख லட்சம் ಲಕ್ಷ లక్ష|6 m mn million mio millionen "
+        "millón millone|7 cr crore करोड़ करोड கோடி ಕೋಟಿ కోటి|9 b bn billion mrd milliarden"
+    ).items()
+    if not word.isdigit()
 }
 _SCALE_WORDS = (
     "(?:" + "|".join(sorted((name for name in _SCALES if len(name) > 1), key=len, reverse=True)) + r")s?\.?(?![^\W\d_])"
 )
 
 #: Currencies and units by each of their spellings, without a plural s.
-_CURRENCIES = {
-    **dict.fromkeys(("₹", "rs", "inr", "रु", "रू", "ரூ", "ರೂ", "ರು", "రూ"), "inr"),
-    "$": "usd",
-    "usd": "usd",
-    "€": "eur",
-    "eur": "eur",
-    "£": "gbp",
-    "gbp": "gbp",
-    "¥": "jpy",
-    "jpy": "jpy",
-    "aed": "aed",
-    "chf": "chf",
-}
-_UNITS = {
-    **dict.fromkeys(("rupee", "रुपये", "रुपए", "रुपया", "ரூபாய்", "ರೂಪಾಯಿ"), "inr"),
-    "dollar": "usd",
-    "euro": "eur",
-    "pound": "gbp",
-    "percent": "%",
-    "per cent": "%",
-    "prozent": "%",
-    "%": "%",
-    "hr": "hour",
-    "min": "minute",
-    "tonne": "ton",
-    "liter": "litre",
-    "person": "people",
-    "boxe": "box",
-}
-_PLAIN_UNITS = word_list(
-    "°c km cm mm m m2 m3 m² m³ km2 km² cm2 cm² cm3 cm³ mm2 mm² kg g mg ton litre l ml kw kwh mw v hour minute day week "
-    "month year piece unit bag people guest night room seat box"
+_CURRENCIES = _spellings("inr ₹ rs रु रू ரூ ರೂ ರು రూ|usd $|eur €|gbp £|jpy ¥|aed|chf")
+_UNITS = (
+    _CURRENCIES
+    | dict.fromkeys(["rupee", "रुपये", "रुपए", "रुपया", "ரூபாய்", "ರೂಪಾಯಿ"], "inr")
+    | {"dollar": "usd", "euro": "eur", "pound": "gbp", "per cent": "%"}
+    | _spellings(
+        "% percent prozent|hour hr|minute min|ton tonne|litre liter|people person|box boxe|°c|km|cm|mm|m|m2|m3|m²|m³"
+        "|km2|km²|cm2|cm²|cm3|cm³|mm2|mm²|kg|g|mg|l|ml|kw|kwh|mw|v|day|week|month|year|piece|unit|bag|guest|night|room|seat"
+    )
 )
-_UNIT_NAMES = _CURRENCIES | _UNITS | {name: name for name in _PLAIN_UNITS}
 _SIGNS = r"[\u20a0-\u20bf$\u00a3\u00a5]"
 _BEFORE = "|".join(sorted((name for name in _CURRENCIES if len(name) > 1), key=len, reverse=True))
-_BEHIND = "|".join(map(re.escape, sorted(_UNITS.keys() | _PLAIN_UNITS, key=len, reverse=True)))
+_BEHIND = "|".join(map(re.escape, sorted(_UNITS, key=len, reverse=True)))
 _NUMBER = re.compile(
     rf"(?P<sign>(?<![\w.,)])[-\u2212](?={_SIGNS}?\d))?"
     rf"(?:(?P<currency>{_SIGNS}|(?<![^\W\d_])(?:{_BEFORE})\.?(?![^\W\d_]))\s?)?"
     r"(?P<digits>\d+(?:[.,'\u2019\u00a0\u202f]\d+)*)(?P<ordinal>(?:st|nd|rd|th)\b)?"
     rf"(?P<scale>\s?{_SCALE_WORDS}|[kmb](?![\w²³]))?"
-    rf"(?:\s?(?P<unit>{_SIGNS}|(?:{_BEFORE}|{_BEHIND})s?(?![^\W\d_])))?",
+    rf"(?:\s?(?P<unit>{_SIGNS}|(?:{_BEHIND})s?(?![^\W\d_])))?",
     re.IGNORECASE,
 )
 _NEXT_WORD = re.compile(r"\s?([^\W\d_]+)")
@@ -79,13 +62,16 @@ _LONG = 4
 #: Million or metre: 12m.
 _AMBIGUOUS = "m"
 
-_SMALL = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen",
-          "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen")  # fmt: skip
-_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
-_WORDS = {
-    **{word: 2 + place for place, word in enumerate(_SMALL)}, **{word: 20 + 10 * n for n, word in enumerate(_TENS)},
-    "a": 1, "one": 1,
-}  # fmt: skip
+_SMALL = (
+    "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen "
+    "nineteen"
+).split()
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+_WORDS = (
+    {"a": 1, "one": 1}
+    | {word: value for value, word in enumerate(_SMALL, start=2)}
+    | {word: 10 * value for value, word in enumerate(_TENS, start=2)}
+)
 _TIMES = {"dozen": 12, "hundred": 100}
 _WORDED = re.compile(
     rf"\b(?P<words>(?:{'|'.join(_TENS)})(?:[-\s](?:one|{'|'.join(_SMALL[:8])})\b)?|(?:{'|'.join(_SMALL)})\b"
@@ -205,7 +191,7 @@ def digit_numbers(text: str) -> Iterator[Number]:
         exponent = min(values, key=abs).as_tuple().exponent
         places = -exponent if isinstance(exponent, int) and exponent < 0 else 0
         is_word_scale = len((found["scale"] or "").strip()) > 1
-        is_apart = bool(found["currency"]) or not re.match(r"[\w.,]", text[: found.start()][-1:])
+        is_apart = bool(found["currency"]) or not re.match(r"[\w.,]", text[max(0, found.start() - 1) : found.start()])
         yield Number(
             values,
             scale,
@@ -226,7 +212,7 @@ def _currency(found: re.Match[str]) -> str:
 
 def _unit(found: re.Match[str]) -> str:
     word = (found["unit"] or "").casefold()
-    return _UNIT_NAMES.get(word) or _UNIT_NAMES.get(word.removesuffix("s"), word)
+    return _UNITS.get(word) or _UNITS.get(word.removesuffix("s"), word)
 
 
 def _word_behind(found: re.Match[str]) -> str:
