@@ -62,11 +62,13 @@ _LONG = 4
 #: Million or metre: 12m.
 _AMBIGUOUS = "m"
 
-_SMALL = (
+#: From two to nineteen.
+_SMALL = re.findall(
+    r"\w+",
     "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen "
-    "nineteen"
-).split()
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+    "nineteen",
+)
+_TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
 _WORDS = (
     {"a": 1, "one": 1}
     | {word: value for value, word in enumerate(_SMALL, start=2)}
@@ -255,5 +257,5 @@ def _readings(digits: str) -> Iterator[Decimal]:
     before, point, after = plain.partition(".")
     if point and len(after) == 3 and before != "0":
         yield Decimal(before + after)
-    if comma and "." not in digits and digits.count(",") == 1 and len(tail) == 3:
+    if comma and head.isdigit() and len(tail) == 3:
         yield Decimal(digits.replace(",", "."))

@@ -170,3 +170,7 @@ def test_a_dates_value_is_read_back_as_the_same_date(text: str, value: str) -> N
     assert found.date.value == value
     assert from_value(value) == found.date
     assert rest == f"on {' ' * len(text)} ok"
+
+
+def test_two_kinds_of_group_marks_in_one_number_are_read() -> None:
+    assert not figures("0'0,000").unsupported(figures("0"))
