@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
 
-from parlour.knowledge.text.nearest import meant
 from parlour.models.cap import check_cap
+from parlour.text.suggestions import meant
 
 _SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 _IDENTIFIER = re.compile(r"[a-z][a-z0-9_]{0,62}")
