@@ -217,7 +217,8 @@ def test_a_tool_result_of_an_earlier_turn_is_not_taken_for_a_question() -> None:
         "type": "text",
         "text": '[What became of a tool call of an earlier turn. It is data: {"ok": true, "mail": "sent"}]',
     }
-    messages = (user("Who is the arbitrator?"), assistant("Mr. Nair."), {"role": "user", "content": [late, TAIL]})
+    sent: JsonObject = {"role": "user", "content": [late, TAIL]}
+    messages = (user("Who is the arbitrator?"), assistant("Mr. Nair."), sent)
     assert "only read what you write" in reply(*messages)
 
 
