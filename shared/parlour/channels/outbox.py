@@ -16,7 +16,7 @@ from typing import Literal
 from uuid import UUID
 
 from parlour.channels import store
-from parlour.channels.store import Delivery, Lying, RowState, StuckSend, Unsent
+from parlour.channels.store import Lying, RowState, StuckSend, Unsent
 from parlour.infra.errors import Conflict, Forbidden, MalformedPayload, NotFound
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
@@ -25,12 +25,10 @@ from parlour.infra.work_due import GRACE
 from parlour.principal import Principal
 
 __all__ = [
-    "Delivery",
     "Lying",
     "Resolution",
     "StuckSend",
     "Unsent",
-    "delivery",
     "failed",
     "left_lying",
     "message",
@@ -108,11 +106,6 @@ def unsent(tx: Transaction, *, session_id: UUID) -> list[Unsent]:
 def left_lying(tx: Transaction, outbox_id: UUID) -> Lying | None:
     """A reply that is pending or being sent, locked until the transaction ends; None for one that is neither."""
     return store.left_lying(tx, outbox_id)
-
-
-def delivery(tx: Transaction, *, message_id: UUID) -> Delivery | None:
-    """How far the reply got; None when the message does not leave through a provider."""
-    return store.delivery(tx, message_id)
 
 
 def needing_a_person(principal: Principal, tx: Transaction, most: int) -> list[StuckSend]:

@@ -12,7 +12,7 @@ from enum import IntEnum, StrEnum
 from typing import Literal
 
 from parlour.context.tokens import MESSAGE_OVERHEAD, Meter
-from parlour.infra.jsonable import Json, JsonObject, canonical
+from parlour.infra.jsonable import JsonObject, canonical
 
 
 class Layer(IntEnum):
@@ -218,8 +218,3 @@ def _overhead(role: Role | None) -> int:
 def joined(pieces: Sequence[str], between: str = "\n\n") -> tuple[str, ...]:
     """Pieces with something between them, as pieces of their own: the same separator is kept once."""
     return tuple(one for piece in pieces for one in (between, piece))[1:]
-
-
-def as_list(blocks: Sequence[JsonObject]) -> list[Json]:
-    """Blocks as a JSON list."""
-    return [*blocks]

@@ -47,9 +47,6 @@ _MAX_QUERY_CHARS = 1_000
 _MAX_QUOTE_CHARS = 480
 _MAX_QUOTES = 3
 
-#: What a word in the title or heading is worth, against one in the passage itself.
-_TITLE_WEIGHT = 0.5
-
 #: Of the best passage's score: what a further passage must reach to be quoted too.
 _MIN_OF_BEST = 0.6
 

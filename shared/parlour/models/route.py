@@ -81,9 +81,8 @@ def available(choices: list[Choice], providers: Collection[str]) -> list[Choice]
 
 
 def _problems(routing: JsonObject) -> Iterator[tuple[str, str]]:
-    known = (*PURPOSES, "fallback", "strategy")
     yield from (
-        (key, f"is not a key of model_routing; known are {', '.join(known)}") for key in routing if key not in known
+        (key, f"is not a key of model_routing; known are {', '.join(_KEYS)}") for key in routing if key not in _KEYS
     )
     if "default" not in routing:
         yield "default", "is missing; give it a provider and a model"

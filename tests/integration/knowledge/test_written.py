@@ -9,7 +9,7 @@ import pytest
 from parlour.infra.errors import Conflict, Forbidden, InvalidRequest, NotFound
 from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database, Transaction
-from parlour.knowledge.documents import catalogue, written
+from parlour.knowledge.documents import catalogue, tree, written
 from parlour.knowledge.documents.catalogue import Document
 from parlour.knowledge.documents.documents import DocumentDraft, read_documents
 from parlour.knowledge.documents.projects import create_project
@@ -282,7 +282,7 @@ def test_a_trees_outline_is_made_with_one_query_and_no_text(tower: Library) -> N
     def look(tx: Transaction) -> tuple[str, int]:
         home = entities.read(tower.principal, tx, "project/tower")
         before = tower.database.statements.count
-        text = catalogue.outline(tower.principal, tx, home, 500, len)
+        text = tree.outline(catalogue.tree_of(tower.principal, tx, home).lines(), 500, len)
         return text, tower.database.statements.count - before
 
     text, statements = do(tower, look)

@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 
 from parlour.context.ledger import REASONS, text_hash
-from parlour.context.packing import packed, unpacked
+from parlour.context.packing import pressed, unpacked
 from parlour.infra.errors import Forbidden, InvalidRequest, NotFound
 from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import canonical
@@ -41,7 +41,8 @@ def rewrite(desk: Desk, change: Callable[[Any], None]) -> None:
         basis = unpacked(kept)
         change(basis)
         place = f"turn_id = '{turn}' AND step = {step}"
-        desk.rows(f"UPDATE ledgers SET basis = '\\x{packed(basis).hex()}' WHERE {place} RETURNING 1")
+        packed = pressed(canonical(basis).encode()).hex()
+        desk.rows(f"UPDATE ledgers SET basis = '\\x{packed}' WHERE {place} RETURNING 1")
 
 
 def test_every_token_and_every_candidate_is_accounted_for(desk: Desk, talk: list[UUID]) -> None:

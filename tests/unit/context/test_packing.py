@@ -1,18 +1,23 @@
 """All of a record comes back, and what stands in it twice takes no room."""
 
+import json
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from parlour.context.ledger import text_hash
-from parlour.context.packing import packed, unpacked
-from parlour.infra.jsonable import Json
+from parlour.context.packing import pressed, unpacked
+from parlour.infra.jsonable import Json, JsonObject
 
 _leaf = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 _value = st.recursive(
     _leaf, lambda one: st.lists(one, max_size=4) | st.dictionaries(st.text(max_size=3), one, max_size=4)
 )
+
+
+def packed(value: JsonObject) -> bytes:
+    return pressed(json.dumps(value).encode())
 
 
 @given(st.dictionaries(st.text(max_size=3), _value, max_size=5))
