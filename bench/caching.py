@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
-from parlour.context.marks import LOOK_BACK, READ, WRITE
+from parlour.context.breakpoints import LOOK_BACK, READ, WRITE
 from parlour.context.pins import WARM_FOR
 from parlour.context.render import Prompt
 from parlour.infra.jsonable import JsonObject, canonical

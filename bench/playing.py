@@ -8,11 +8,11 @@ from typing import Literal
 
 from bench.caching import Sent, sent
 from bench.talks import Call, Malformed, Script, Turn
-from parlour.context import budget, heartbeat, marks, stubs
+from parlour.context import budget, heartbeat, stubs
 from parlour.context.assemble import Begun, begin
+from parlour.context.breakpoints import min_cached_tokens
 from parlour.context.calls import Round
 from parlour.context.lead import Lead
-from parlour.context.marks import Pace
 from parlour.context.materials import Materials, Moment
 from parlour.context.past import Message, PastTurn
 from parlour.context.render import Prompt, render
@@ -34,7 +34,6 @@ briefing_anew      the briefing is rendered anew in every turn.
 sliding_window     history is always the newest ten messages."""
 
 _BEGUN = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
-_ALWAYS = Pace((1.0,) * 50, (99,) * 50)
 _WRITES = ("create_entity", "update_entity", "change_record", "link_entities")
 _WINDOW = 5
 """Turns of ten messages."""
@@ -95,7 +94,7 @@ class _Player:
         moment = Moment(self.at, 1, f"anthropic/{self.script.model}", {"agent": 1})
         begun = begin(self._materials(number, turn, standing), standing, self.profile, moment)
         if self.layout == "everything_marked":
-            begun = replace(begun, standing=replace(begun.standing, pace=_ALWAYS))
+            begun = replace(begun, standing=replace(begun.standing, pauses=(), steps=(99,)))
         return begun
 
     def _materials(self, number: int, turn: Turn, standing: Standing) -> Materials:
@@ -134,7 +133,7 @@ class _Player:
             prompt = render([self._with_tails(one) for one in segments])
             self._keep_tail(segments)
         seconds = (self.at - _BEGUN).total_seconds()
-        self.prompts.append(sent(prompt, turn, seconds, marks.minimum(self.script.model)))
+        self.prompts.append(sent(prompt, turn, seconds, min_cached_tokens(self.script.model)))
 
     def _with_tails(self, segment: Segment) -> Segment:
         if segment.layer is not Layer.HISTORY:

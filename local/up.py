@@ -89,7 +89,7 @@ def answering(options: Options) -> str:
     """Which model answers, and how to have the other one."""
     if options.anthropic_key:
         return "Anthropic, with the key in ANTHROPIC_API_KEY"
-    return "the offline stand-in (searches, quotes, cites). A real model: ANTHROPIC_API_KEY=... make run"
+    return "the offline model (searches, quotes, cites). A real model: ANTHROPIC_API_KEY=... make run"
 
 
 def _run(environment: Mapping[str, str], state: Path, interrupts: Interrupts) -> int:

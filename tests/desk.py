@@ -187,8 +187,11 @@ class Desk:
             return people.principal_of(tx, contact.user_id, binding.id)
 
     def session_of(self, principal: Principal) -> UUID:
-        with self.database.transaction(principal) as tx:
-            return people.sessions_of(principal, tx, 1)[0].id
+        """The user's newest session."""
+        whose = f"user_id = '{principal.id}'"
+        found = self.rows(f"SELECT id FROM sessions WHERE {whose} ORDER BY last_active_at DESC, id DESC")
+        assert isinstance(found[0][0], UUID)
+        return found[0][0]
 
     def write_web(self, visitor: Principal, session_id: UUID, text: str, client_id: str | None = None) -> UUID:
         return receive_web(

@@ -223,7 +223,7 @@ def world(
 ) -> Iterator[World]:
     """Everything started, in a folder and on ports of its own; taken down at the end.
 
-    offline   the stand-in answers instead of the scripts.
+    offline   the offline model answers instead of the scripts.
     given     variables that the functions have besides, or instead.
     """
     folder = FOLDER / f"chaos-{os.getpid()}"

@@ -42,13 +42,13 @@ def wake(desk: Desk) -> dict[str, Any]:
     return batch(desk.wakes()[-1].message("x").body)
 
 
-def test_a_wake_is_answered_with_sources_by_the_stand_in_even_without_embeddings(handler: Handler, desk: Desk) -> None:
+def test_a_wake_without_embeddings_gets_sources_from_the_offline_model(handler: Handler, desk: Desk) -> None:
     desk.write("How wide is the crack at C4?")
     assert failed(handler(wake(desk), CONTEXT)) == []
     ((body, state),) = desk.rows(
         "SELECT m.body, o.state FROM messages m JOIN outbox o ON o.message_id = m.id WHERE m.direction = 'outbound'"
     )
-    assert str(body).startswith("Offline stand-in")
+    assert str(body).startswith("Offline model")
     assert state == "pending"
     assert desk.rows("SELECT count(*) > 0 FROM citations") == [(True,)]
 

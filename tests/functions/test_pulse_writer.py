@@ -59,7 +59,7 @@ def order(desk: Desk, record_id: UUID) -> dict[str, Any]:
     return event
 
 
-def test_an_order_is_written_by_the_stand_in_with_its_sources(handler: Handler, desk: Desk, plan: UUID) -> None:
+def test_an_order_is_written_by_the_offline_model_with_its_sources(handler: Handler, desk: Desk, plan: UUID) -> None:
     assert failed(handler(order(desk, plan), CONTEXT)) == []
     ((text, citations),) = desk.rows(f"SELECT markdown, citations FROM pulses WHERE entity_id = '{plan}'")
     assert "Shoring" in str(text)

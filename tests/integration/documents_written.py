@@ -22,7 +22,7 @@ def documents_written(desk: Desk) -> None:
             )  # fmt: skip
         written.move(admin, tx, "document/Curing", "document/Method", None)
         written.revise(admin, tx, "document/Curing", Revision("Curing time", content="Ten days."), 1, now, uuid7)
-        assert catalogue.outline(admin, tx, begun.project, 500, len)
+        assert catalogue.of_project(admin, tx, begun.project.id).lines()
         assert catalogue.newest(admin, tx).documents
         curing = catalogue.find(admin, tx, "document/Curing")
         assert catalogue.piece_of(admin, tx, curing, page(catalogue.text(tx, curing), 0, 100))

@@ -16,7 +16,7 @@ from typing import Literal
 from uuid import UUID
 
 from parlour.channels import store
-from parlour.channels.store import Delivery, RowState, StuckSend, Unsent
+from parlour.channels.store import RowState, StuckSend, Unsent
 from parlour.infra.errors import Conflict, Forbidden, MalformedPayload, NotFound
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
@@ -27,11 +27,9 @@ from parlour.jobs.work_due import GRACE, DueWork
 from parlour.principal import Principal
 
 __all__ = [
-    "Delivery",
     "Resolution",
     "StuckSend",
     "Unsent",
-    "delivery",
     "failed",
     "finder",
     "message",
@@ -123,11 +121,6 @@ def finder(outbox: Queue) -> Finder:
         )
 
     return find
-
-
-def delivery(tx: Transaction, *, message_id: UUID) -> Delivery | None:
-    """How far the reply got; None when the message does not leave through a provider."""
-    return store.delivery(tx, message_id)
 
 
 def needing_a_person(principal: Principal, tx: Transaction, most: int) -> list[StuckSend]:

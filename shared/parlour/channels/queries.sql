@@ -266,11 +266,6 @@ ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = EXCLUDED.due_at;
 -- A reply that is not sent yet, kept as it is until the transaction ends.
 SELECT session_id, created_at FROM outbox WHERE id = %(outbox_id)s AND state IN ('pending', 'sending') FOR UPDATE;
 
--- name: delivery
--- How far one reply got.
-SELECT state, attempts, parts, parts_sent, problem, created_at, sent_at, status_at
-  FROM outbox WHERE message_id = %(message_id)s;
-
 -- name: attachment
 -- What a stored message came with beside text, through whom, and where the key to the provider is kept.
 SELECT m.id AS message_id, m.media, m.received_at, split_part(m.provider_message_id, ':', 1) AS provider,

@@ -66,20 +66,6 @@ class Lying:
 
 
 @dataclass(frozen=True, slots=True)
-class Delivery:
-    """How far a reply got, and when."""
-
-    state: str
-    attempts: int
-    parts: int | None
-    parts_sent: int
-    problem: str | None
-    created_at: datetime
-    sent_at: datetime | None
-    status_at: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
 class StuckSend:
     """A reply that waits for a person: `unknown` (it may have arrived), `held` (the channel takes no free text), or one
     that `failed` and may be sent again.
@@ -242,10 +228,6 @@ def unsent(tx: Transaction, session_id: UUID) -> list[Unsent]:
 
 def left_lying(tx: Transaction, outbox_id: UUID) -> Lying | None:
     return tx.first(SQL["left_lying"], Lying, outbox_id=outbox_id)
-
-
-def delivery(tx: Transaction, message_id: UUID) -> Delivery | None:
-    return tx.first(SQL["delivery"], Delivery, message_id=message_id)
 
 
 def attachment(tx: Transaction, message_id: UUID) -> Attachment | None:

@@ -19,7 +19,6 @@ _FULL = 36
 _SHOWN = 120
 """Characters of what somebody wrote, in a list."""
 
-_LISTS = ("tool_calls", "sends", "turns")
 _PATHS = {"tool_calls": "tool-calls", "sends": "sends", "turns": "turns"}
 _FAILED = "v1/attention/failed-sends"
 

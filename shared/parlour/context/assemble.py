@@ -7,7 +7,8 @@ tool calls so far, fitted anew (`Begun.step`). Pure: the same arguments give the
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from parlour.context import cache, calls, choose, fill, history, marks, reminder, stubs, tail
+from parlour.context import cache, calls, choose, fill, history, reminder, stubs, tail
+from parlour.context.breakpoints import choose_cache_breakpoints
 from parlour.context.budget import Profile
 from parlour.context.calls import Fitted, Round
 from parlour.context.ledger import Entry, Ledger
@@ -78,7 +79,9 @@ class Begun:
             same_model=self.moment.model == self.standing.model, causes=self.causes,
         )  # fmt: skip
         cached = [place for place in self.standing.marked if place <= served.blocks]
-        marked = marks.choose(ordered, self.standing.pace, number, self.moment.model, cached)
+        marked = choose_cache_breakpoints(
+            ordered, self.standing.pauses, self.standing.steps, number, self.moment.model, cached
+        )
         ledger = Ledger(
             (*self.entries, *_called(rounds, fitted)), ordered, marked, next(iter(self.causes), None), served.miss
         )

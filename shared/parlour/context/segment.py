@@ -13,7 +13,7 @@ from typing import Literal
 
 from parlour.context.stored_text import StoredText
 from parlour.context.tokens import MESSAGE_OVERHEAD, Meter
-from parlour.infra.jsonable import Json, JsonObject, canonical
+from parlour.infra.jsonable import JsonObject, canonical
 
 
 class Layer(IntEnum):
@@ -219,8 +219,3 @@ def _overhead(role: Role | None) -> int:
 def joined(pieces: Sequence[str], between: str = "\n\n") -> tuple[str, ...]:
     """Pieces with something between them, as pieces of their own: the same separator is kept once."""
     return tuple(one for piece in pieces for one in (between, piece))[1:]
-
-
-def as_list(blocks: Sequence[JsonObject]) -> list[Json]:
-    """Blocks as a JSON list."""
-    return [*blocks]

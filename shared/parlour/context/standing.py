@@ -5,13 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from parlour.context.breakpoints import RECENT_PAUSES, RECENT_TURNS
 from parlour.context.cache import Print
 from parlour.context.lead import Lead
-from parlour.context.marks import Pace
 from parlour.context.pins import Pinned
-
-_REMEMBERED = 12
-"""Turns by which a session's pace is told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +21,7 @@ class Standing:
     asked    when the last turn began in which a model was asked, and which one that was (provider/model); the cache
              is warm for a little longer than that tells, by what the turn took.
     prints   the blocks of that prompt, and `marked` after how many of them it was marked for the cache.
-    pace     the session's pauses and steps.
+    pauses   seconds between its newest turns, and `steps` how many steps each of them took, oldest first.
     withheld what was sent with earlier messages and was not told any more.
     """
 
@@ -35,7 +32,8 @@ class Standing:
     model: str = ""
     prints: tuple[Print, ...] = ()
     marked: tuple[int, ...] = ()
-    pace: Pace = field(default_factory=Pace)
+    pauses: tuple[float, ...] = ()
+    steps: tuple[int, ...] = ()
     withheld: tuple[str, ...] = ()
 
     def after_asking(self, at: datetime, model: str, prints: tuple[Print, ...], marked: tuple[int, ...]) -> "Standing":
@@ -46,8 +44,7 @@ class Standing:
         """The standing once a turn of so many steps is over: its tail and its calls are no part of the next prompt."""
         kept = tuple(itertools.takewhile(lambda one: one.stays, self.prints))
         marked = tuple(place for place in self.marked if place <= len(kept))
-        pace = replace(self.pace, steps=(*self.pace.steps, steps)[-_REMEMBERED:])
-        return replace(self, prints=kept, marked=marked, pace=pace)
+        return replace(self, prints=kept, marked=marked, steps=(*self.steps, steps)[-RECENT_TURNS:])
 
     def erased(self, *, history: bool) -> "Standing":
         """Return the standing without the text of its briefing; with `history`, also without what leads the history,
@@ -59,5 +56,5 @@ class Standing:
         """The standing as a new turn begins: one pause more."""
         if self.asked is None:
             return self
-        gaps = (*self.pace.gaps, (now - self.asked).total_seconds())[-_REMEMBERED:]
-        return replace(self, pace=replace(self.pace, gaps=gaps))
+        pauses = (*self.pauses, (now - self.asked).total_seconds())
+        return replace(self, pauses=pauses[-RECENT_PAUSES:])

@@ -11,8 +11,6 @@ from parlour.infra.jsonable import Json, JsonObject
 
 type Kind = Literal["user", "message", "file", "fact"]
 
-KINDS: tuple[Kind, ...] = get_args(Kind.__value__)
-
 type Fate = Literal["removed", "emptied", "restored", "kept"]
 """removed: the row is gone; emptied: it is there without its words; restored: it is as if what was forgotten had never
 been said; kept: it is there as it was, and the report says why."""

@@ -16,7 +16,7 @@ from parlour.infra.errors import Misconfigured
 from parlour.infra.jsonable import Json, JsonObject
 
 OFFLINE = "offline"
-"""The provider that needs no key: the extractive stand-in."""
+"""The provider that needs no key: the offline model."""
 
 PURPOSES = ("default", "cheap", "quality")
 """default: conversation; cheap: extraction and summaries; quality: what is worth a larger model."""
@@ -36,7 +36,7 @@ class Choice:
     model: str
 
 
-STAND_IN = Choice(OFFLINE, "extractive")
+OFFLINE_MODEL = Choice(OFFLINE, "extractive")
 """Who answers where no real provider is configured."""
 
 
@@ -67,7 +67,7 @@ def choose(routing: JsonObject, purpose: str = "default") -> list[Choice]:
 
 
 def available(choices: list[Choice], providers: Collection[str]) -> list[Choice]:
-    """The choices that this deployment can serve; the stand-in, only where no real provider is configured at all.
+    """Return the choices that this deployment can serve; the offline model where no real provider is configured at all.
 
     Misconfigured when there is a real provider but none of the agent's: silence would hide it.
     """
@@ -75,15 +75,14 @@ def available(choices: list[Choice], providers: Collection[str]) -> list[Choice]
     if served:
         return served
     if set(providers) <= {OFFLINE}:
-        return [STAND_IN]
+        return [OFFLINE_MODEL]
     wanted = ", ".join(dict.fromkeys(choice.provider for choice in choices))
     raise Misconfigured(f"model_routing asks for {wanted}, which is not configured: set its key or choose another")
 
 
 def _problems(routing: JsonObject) -> Iterator[tuple[str, str]]:
-    known = (*PURPOSES, "fallback", "strategy")
     yield from (
-        (key, f"is not a key of model_routing; known are {', '.join(known)}") for key in routing if key not in known
+        (key, f"is not a key of model_routing; known are {', '.join(_KEYS)}") for key in routing if key not in _KEYS
     )
     if "default" not in routing:
         yield "default", "is missing; give it a provider and a model"

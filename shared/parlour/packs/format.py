@@ -32,6 +32,9 @@ def _level(value: object) -> int:
     return LEVELS.index(spelling.one_of(value, LEVELS))
 
 
+#: Why a field is refused that packs may have and nothing uses yet.
+_NOT_READ = "this release does not read it; leave it out"
+
 Name = Annotated[str, Field(min_length=1, max_length=120)]
 Line = Annotated[str, Field(max_length=500)]
 Prose = Annotated[str, Field(max_length=8_000)]
@@ -97,15 +100,15 @@ class Escalation(Part):
 
 
 class Team(Part):
-    """Tier 2: the job, how it is done, when it is handed on. `members` and `allowed_handoffs` are slugs."""
+    """Tier 2: the job, how it is done, when people take over."""
+
+    elsewhere: ClassVar[Mapping[str, str]] = {"members": _NOT_READ, "allowed_handoffs": _NOT_READ}
 
     display_name: Name
     department: Line = ""
     role: Prose = ""
-    members: tuple[Slug, ...] = ()
     sops: tuple[Annotated[str, Field(min_length=1, max_length=1_000)], ...] = ()
     escalation: Escalation = Escalation()
-    allowed_handoffs: tuple[Slug, ...] = ()
     guardrails: tuple[Guardrail, ...] = ()
 
 
@@ -132,12 +135,6 @@ class Memory(Part):
     episodes: Annotated[int, Field(ge=0, le=50)] = 5
 
 
-class Retrieval(Part):
-    """How many rows a search returns when the model names no number; kept, the tool has its own default so far."""
-
-    limit: Annotated[int, Field(ge=1, le=20)] = 6
-
-
 class Agent(Part):
     """Tier 3: models, tools (by name), limits.
 
@@ -146,12 +143,13 @@ class Agent(Part):
     reminders  said at the end of every prompt; together no more than the reminder's layer takes.
     """
 
+    elsewhere: ClassVar[Mapping[str, str]] = {"retrieval": _NOT_READ}
+
     display_name: Name
     instructions: Prose = ""
     model_routing: Routing
     tools: tuple[Identifier, ...] = ()
     memory_policy: Memory = Memory()
-    retrieval: Retrieval = Retrieval()
     budget: Budget = Budget()
     guardrails: tuple[Guardrail, ...] = ()
     max_tool_iterations: Annotated[int, Field(ge=0, le=20)] = 4
@@ -251,6 +249,7 @@ class Rag(Part):
         "coalesce": "say it in seconds, as `coalesce_seconds`",
         "status_property": "name them in a list, as `status_properties`",
         "color": "it is spelt `colour`",
+        "summary_interval": _NOT_READ,
     }
 
     semantic: Annotated[str, Field(max_length=2_000)] = ""
@@ -264,7 +263,6 @@ class Rag(Part):
     tracked_properties: tuple[Identifier, ...] = ()
     chat_visibility: Literal["private", "shared", "role_gated"] = "private"
     chat_agent: Slug | None = None
-    summary_interval: Annotated[int, Field(ge=10, le=1_000)] = 50
     budget: Annotated[OwnBudget, BeforeValidator(numbered)] | None = None
     classification: Literal["public", "internal", "confidential", "restricted"] = "public"
     icon: Annotated[str, AfterValidator(spelling.icon)] = ""

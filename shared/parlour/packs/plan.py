@@ -71,8 +71,6 @@ def _config(kind: Kind, part: Part) -> JsonObject:
     config = stored(part)
     if kind == "binding":
         return {**config, "is_active": True}
-    if kind == "team":
-        return {**config, "members": sorted(config["members"])}  # type: ignore[arg-type, type-var]
     return config
 
 

@@ -9,17 +9,14 @@ SELECT 'human' AS kind, id, slug AS name, version, jsonb_build_object(
            'cultural_register', cultural_register, 'guardrails', guardrails) AS config
   FROM humans
 UNION ALL
-SELECT 'team', t.id, t.slug, t.version, jsonb_build_object(
-           'display_name', t.display_name, 'department', t.department, 'role', t.role, 'sops', t.sops,
-           'escalation', t.escalation, 'allowed_handoffs', t.allowed_handoffs, 'guardrails', t.guardrails,
-           'members', ARRAY(SELECT h.slug FROM team_members m
-                              JOIN humans h ON h.tenant_id = m.tenant_id AND h.id = m.human_id
-                             WHERE m.tenant_id = t.tenant_id AND m.team_id = t.id ORDER BY h.slug COLLATE "C"))
-  FROM teams t
+SELECT 'team', id, slug, version, jsonb_build_object(
+           'display_name', display_name, 'department', department, 'role', role, 'sops', sops,
+           'escalation', escalation, 'guardrails', guardrails)
+  FROM teams
 UNION ALL
 SELECT 'agent', id, slug, version, jsonb_build_object(
            'display_name', display_name, 'instructions', instructions, 'model_routing', model_routing, 'tools', tools,
-           'memory_policy', memory_policy, 'retrieval', retrieval, 'budget', budget, 'guardrails', guardrails,
+           'memory_policy', memory_policy, 'budget', budget, 'guardrails', guardrails,
            'max_tool_iterations', max_tool_iterations, 'prompt', prompt, 'modes', modes, 'reminders', reminders)
   FROM agents
 UNION ALL
@@ -55,35 +52,27 @@ ON CONFLICT (tenant_id, slug) DO UPDATE
        guardrails = excluded.guardrails, version = excluded.version, updated_at = excluded.updated_at;
 
 -- name: put_team
--- A team as a pack has it, without its members, under its next version.
-INSERT INTO teams (tenant_id, id, slug, display_name, department, role, sops, escalation, allowed_handoffs, guardrails,
-                   version, created_at, updated_at)
+-- A team as a pack has it, under its next version.
+INSERT INTO teams (tenant_id, id, slug, display_name, department, role, sops, escalation, guardrails, version, created_at,
+                   updated_at)
 VALUES (current_tenant(), %(id)s, %(name)s, %(display_name)s, %(department)s, %(role)s, %(sops)s, %(escalation)s,
-        %(allowed_handoffs)s, %(guardrails)s, %(version)s, %(now)s, %(now)s)
+        %(guardrails)s, %(version)s, %(now)s, %(now)s)
 ON CONFLICT (tenant_id, slug) DO UPDATE
    SET display_name = excluded.display_name, department = excluded.department, role = excluded.role,
-       sops = excluded.sops, escalation = excluded.escalation, allowed_handoffs = excluded.allowed_handoffs,
-       guardrails = excluded.guardrails, version = excluded.version, updated_at = excluded.updated_at;
-
--- name: clear_members
--- Nobody is in these teams any more.
-DELETE FROM team_members WHERE team_id = ANY(%(team_ids)s);
-
--- name: add_member
--- Somebody is in a team.
-INSERT INTO team_members (tenant_id, team_id, human_id) VALUES (current_tenant(), %(team_id)s, %(human_id)s);
+       sops = excluded.sops, escalation = excluded.escalation, guardrails = excluded.guardrails,
+       version = excluded.version, updated_at = excluded.updated_at;
 
 -- name: put_agent
 -- An agent as a pack has it, under its next version.
-INSERT INTO agents (tenant_id, id, slug, display_name, instructions, model_routing, tools, memory_policy, retrieval,
-                    budget, guardrails, max_tool_iterations, prompt, modes, reminders, version, created_at, updated_at)
+INSERT INTO agents (tenant_id, id, slug, display_name, instructions, model_routing, tools, memory_policy, budget,
+                    guardrails, max_tool_iterations, prompt, modes, reminders, version, created_at, updated_at)
 VALUES (current_tenant(), %(id)s, %(name)s, %(display_name)s, %(instructions)s, %(model_routing)s, %(tools)s,
-        %(memory_policy)s, %(retrieval)s, %(budget)s, %(guardrails)s, %(max_tool_iterations)s, %(prompt)s, %(modes)s, %(reminders)s,
+        %(memory_policy)s, %(budget)s, %(guardrails)s, %(max_tool_iterations)s, %(prompt)s, %(modes)s, %(reminders)s,
         %(version)s, %(now)s, %(now)s)
 ON CONFLICT (tenant_id, slug) DO UPDATE
    SET display_name = excluded.display_name, instructions = excluded.instructions,
        model_routing = excluded.model_routing, tools = excluded.tools, memory_policy = excluded.memory_policy,
-       retrieval = excluded.retrieval, budget = excluded.budget, guardrails = excluded.guardrails,
+       budget = excluded.budget, guardrails = excluded.guardrails,
        max_tool_iterations = excluded.max_tool_iterations, prompt = excluded.prompt, modes = excluded.modes,
        reminders = excluded.reminders, version = excluded.version,
        updated_at = excluded.updated_at;

@@ -1,6 +1,6 @@
 """The rows of a tenant's configuration."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
@@ -28,40 +28,18 @@ def put(
     tx: Transaction, kind: Kind, parts: Sequence[Stored], ids: Mapping[tuple[Kind, str], UUID], now: datetime
 ) -> None:
     """Write parts of one kind. `ids` says which row a human, team or agent is, by its name."""
-    columns = _COLUMNS.get(kind, _own_columns)
+    columns = _binding_columns if kind == "binding" else _own_columns
     rows = [
         {"id": part.id, "name": part.name, "version": part.version, "now": now, **columns(part, ids)} for part in parts
     ]
     tx.run_many(SQL[f"put_{kind}"], rows)
-    if kind == "team" and parts:
-        _put_members(tx, parts, ids)
-
-
-def _put_members(tx: Transaction, teams: Collection[Stored], ids: Mapping[tuple[Kind, str], UUID]) -> None:
-    tx.run(SQL["clear_members"], team_ids=[team.id for team in teams])
-    pairs = [(team.id, ids["human", str(name)]) for team in teams for name in _list(team.config["members"])]
-    tx.run_many(SQL["add_member"], [{"team_id": team_id, "human_id": human_id} for team_id, human_id in pairs])
 
 
 def _own_columns(part: Stored, ids: Mapping[tuple[Kind, str], UUID]) -> dict[str, object]:  # noqa: ARG001
     return {name: jsonb(value) if name in _JSON_LISTS else value for name, value in part.config.items()}
 
 
-def _team_columns(part: Stored, ids: Mapping[tuple[Kind, str], UUID]) -> dict[str, object]:
-    return {name: value for name, value in _own_columns(part, ids).items() if name != "members"}
-
-
 def _binding_columns(part: Stored, ids: Mapping[tuple[Kind, str], UUID]) -> dict[str, object]:
     tiers: tuple[Kind, ...] = ("human", "team", "agent")
     own = {name: value for name, value in part.config.items() if name not in tiers}
     return {**own, **{f"{tier}_id": ids[tier, str(part.config[tier])] for tier in tiers}}
-
-
-_COLUMNS: Mapping[str, Callable[[Stored, Mapping[tuple[Kind, str], UUID]], dict[str, object]]] = {
-    "team": _team_columns,
-    "binding": _binding_columns,
-}
-
-
-def _list(value: object) -> list[object]:
-    return value if isinstance(value, list) else []

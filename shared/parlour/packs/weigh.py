@@ -110,12 +110,10 @@ def _text(pack: Pack, binding: Binding) -> str:
 
 def _render(human: Human, team: Team, agent: Agent, uses: tiers.Uses) -> str:
     """All that the persona has every prompt say, also where the agent's instructions float."""
-    own: dict[str, Any] = stored(team)
-    del own["members"]
     machinery = persona.Agent(id=_NOBODY, slug="-", version=1, **_columns(agent))
     text = tiers.render(
         persona.Human(id=_NOBODY, slug="-", version=1, **_columns(human)),
-        persona.Team(id=_NOBODY, slug="-", version=1, **own), machinery, uses,
+        persona.Team(id=_NOBODY, slug="-", version=1, **_columns(team)), machinery, uses,
     )  # fmt: skip
     return "\n\n".join(part for part in (text, tiers.floating(machinery)) if part)
 

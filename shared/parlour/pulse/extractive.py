@@ -1,4 +1,4 @@
-"""The stand-in for where no model is configured: the newest of the material, quoted with its source. Pure."""
+"""What the offline model writes for a Pulse: the newest of the material, quoted with its source. Pure."""
 
 from collections.abc import Iterator, Sequence
 
@@ -7,7 +7,7 @@ from parlour.infra.jsonable import Json, canonical
 from parlour.pulse.material.documents import Document
 from parlour.text.sentences import cut
 
-NOTE = "Offline stand-in (no model key is configured): quoted, not summed up."
+NOTE = "Offline model (no model key is configured): quoted, not summed up."
 
 _CHANGES, _FILES = 3, 2
 _LONGEST = 280

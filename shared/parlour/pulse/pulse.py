@@ -5,14 +5,10 @@ Pure; whoever writes one and whoever reads one means this.
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from typing import Literal
 from uuid import UUID
 
 from parlour.infra.errors import MalformedPayload
 from parlour.infra.jsonable import Json, JsonObject
-
-type Waiting = Literal["budget", "backoff"]
-"""What a Pulse that is due waits for: room in the tenant's Pulse budget of the day, or the next try after a failure."""
 
 LONGEST_QUESTION = 1_000
 """Letters of a question that a manual refresh may carry."""
@@ -126,27 +122,3 @@ class Pulse:
     read_at: datetime
     generated_at: datetime
     checked_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What somebody asked with a manual refresh. Its answer is theirs alone and never the record's Pulse.
-
-    asked_by  the principal's `kind:id`.
-    level     the asker's clearance: nothing above it is in the prompt.
-    problem   the code of why there is no answer; None while there may be one.
-    """
-
-    id: UUID
-    entity_id: UUID
-    text: str
-    asked_by: str
-    level: int
-    asked_at: datetime
-    answered_at: datetime | None = None
-    markdown: str = ""
-    citations: tuple[Citation, ...] = ()
-    told_of: tuple[str, ...] = ()
-    model: str = ""
-    cost_usd: Decimal = Decimal()
-    problem: str | None = None

@@ -22,9 +22,7 @@ __all__ = [
     "open_session",
     "open_visitor",
     "principal_of",
-    "session",
     "session_of",
-    "sessions_of",
 ]
 
 
@@ -118,11 +116,6 @@ def open_session(
     return opened
 
 
-def session(tx: Transaction, session_id: UUID) -> Session | None:
-    """One session, whoever it belongs to."""
-    return store.session(tx, session_id)
-
-
 def session_of(principal: Principal, tx: Transaction, session_id: UUID) -> Session:
     """The session, if the principal may read it: the user it belongs to, Parlour itself, or whose clearance covers it,
     a viewer of the tenant, and those of the tenant's own people to whom it was opened (`records.Visibility`).
@@ -139,13 +132,6 @@ def may_read(principal: Principal, tx: Transaction, session_id: UUID) -> bool:
     """Whether `session_of` would return it."""
     found = store.session(tx, session_id)
     return found is not None and _may_read(principal, found)
-
-
-def sessions_of(principal: Principal, tx: Transaction, most: int) -> list[Session]:
-    """The user's own sessions, the latest first; nobody but a user has any."""
-    if principal.kind != "user" or principal.id is None:
-        return []
-    return store.sessions_of_user(tx, principal.id, most)
 
 
 def principal_of(tx: Transaction, user_id: UUID, binding_id: UUID) -> Principal:

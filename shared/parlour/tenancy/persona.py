@@ -51,7 +51,7 @@ class Human:
 
 @dataclass(frozen=True, slots=True)
 class Team:
-    """The job being done: role, procedures, to whom it is handed on."""
+    """The job being done: role, procedures, when people take over."""
 
     id: UUID
     slug: str
@@ -60,7 +60,6 @@ class Team:
     role: str
     sops: tuple[Json, ...]
     escalation: JsonObject
-    allowed_handoffs: tuple[str, ...]
     guardrails: tuple[Json, ...]
     version: int
 
@@ -81,7 +80,6 @@ class Agent:
     model_routing: JsonObject
     tools: tuple[str, ...]
     memory_policy: JsonObject
-    retrieval: JsonObject
     budget: JsonObject
     guardrails: tuple[Json, ...]
     max_tool_iterations: int

@@ -171,21 +171,6 @@ SELECT s.id, s.user_id, s.binding_id, s.entity_id, s.visibility, s.channel, s.ti
   LEFT JOIN entities e ON (e.tenant_id, e.id) = (s.tenant_id, s.entity_id)
  WHERE s.id = %(session_id)s;
 
--- name: sessions_of_user
--- A user's sessions, the latest first.
-SELECT s.id, s.user_id, s.binding_id, s.entity_id, s.visibility, s.channel, s.title, s.is_main, s.pinned_at,
-       s.archived_at, s.created_at, s.last_active_at, s.last_event,
-       GREATEST(b.clearance, u.clearance, e.classification,
-                (SELECT max(r.classification)
-                   FROM sources n
-                   JOIN context_rows r ON (r.tenant_id, r.id) = (n.tenant_id, n.row_id)
-                  WHERE (n.tenant_id, n.session_id) = (s.tenant_id, s.id))) AS needs
-  FROM sessions s
-  JOIN bindings b ON b.tenant_id = s.tenant_id AND b.id = s.binding_id
-  JOIN users u ON u.tenant_id = s.tenant_id AND u.id = s.user_id
-  LEFT JOIN entities e ON (e.tenant_id, e.id) = (s.tenant_id, s.entity_id)
- WHERE s.user_id = %(user_id)s ORDER BY s.last_active_at DESC, s.id DESC LIMIT %(most)s;
-
 -- name: acting_user
 -- What a user may see through a binding: their own clearance if they have one, else the binding's.
 SELECT u.tenant_id, u.id, COALESCE(u.clearance, b.clearance) AS clearance
@@ -251,11 +236,6 @@ SELECT id, name, roles, clearance, created_at, revoked_at FROM api_keys ORDER BY
 INSERT INTO config_versions (tenant_id, id, tier, tier_id, version, config, created_by, created_at)
 VALUES (current_tenant(), %(id)s, %(tier)s, %(tier_id)s, %(version)s, %(config)s, %(created_by)s, %(now)s)
 ON CONFLICT (tenant_id, tier, tier_id, version) DO NOTHING;
-
--- name: versions
--- What a piece of configuration was, the newest version first.
-SELECT tier, tier_id, version, config, created_by, created_at
-  FROM config_versions WHERE tier = %(tier)s AND tier_id = %(tier_id)s ORDER BY version DESC;
 
 -- name: record_act
 -- Add to the audit trail; an act that is there stays, for what does it may be committed twice.

@@ -139,18 +139,6 @@ class Admission:
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
-    """One version that a piece of configuration had; `created_by` is the name of a principal."""
-
-    tier: Tier
-    tier_id: UUID
-    version: int
-    config: JsonObject
-    created_by: str
-    created_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
 class Entry:
     """One administrative act. `actor` is the name of a principal, `target` is `<kind>:<id>`."""
 

@@ -22,9 +22,7 @@ from parlour.tenancy.records import (
     Session,
     Status,
     Tenant,
-    Tier,
     User,
-    Version,
 )
 
 SQL = Queries.beside(__file__)
@@ -125,10 +123,6 @@ def session(tx: Transaction, session_id: UUID) -> Session | None:
     return tx.first(SQL["session"], Session, session_id=session_id)
 
 
-def sessions_of_user(tx: Transaction, user_id: UUID, most: int) -> list[Session]:
-    return tx.all(SQL["sessions_of_user"], Session, user_id=user_id, most=most)
-
-
 def acting_user(tx: Transaction, user_id: UUID, binding_id: UUID) -> Acting | None:
     return tx.first(SQL["acting_user"], Acting, user_id=user_id, binding_id=binding_id)
 
@@ -172,10 +166,6 @@ def keys(tx: Transaction) -> list[Key]:
 def record_version(tx: Transaction, **values: str | int | UUID | datetime | JsonObject) -> bool:
     """Whether it was written: False when that version was there already."""
     return tx.run(SQL["record_version"], **values) == 1
-
-
-def versions(tx: Transaction, tier: Tier, tier_id: UUID) -> list[Version]:
-    return tx.all(SQL["versions"], Version, tier=tier, tier_id=tier_id)
 
 
 def record_act(tx: Transaction, **values: str | UUID | datetime | JsonObject) -> None:

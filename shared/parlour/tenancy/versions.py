@@ -9,9 +9,9 @@ from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
 from parlour.tenancy import store
-from parlour.tenancy.records import Tier, Version
+from parlour.tenancy.records import Tier
 
-__all__ = ["Tier", "Version", "history", "record"]
+__all__ = ["Tier", "record"]
 
 
 def record(
@@ -40,8 +40,3 @@ def record(
     )
     if not written:
         raise Conflict(f"{tier} {tier_id} has a version {version} already; read it again and repeat the change")
-
-
-def history(tx: Transaction, tier: Tier, tier_id: UUID) -> list[Version]:
-    """What it was, the newest version first."""
-    return store.versions(tx, tier, tier_id)

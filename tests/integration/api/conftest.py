@@ -44,7 +44,7 @@ def pack(slug: str, host: str) -> dict[str, str]:
     return {
         "tenant.yaml": f"slug: {slug}\ndisplay_name: {slug.title()}\n",
         "humans/meera.yaml": "display_name: Meera\nidentity: A site engineer.\n",
-        "teams/site.yaml": "display_name: Site\nrole: Answers questions.\nmembers: [meera]\n",
+        "teams/site.yaml": "display_name: Site\nrole: Answers questions.\n",
         "agents/adviser.yaml": AGENT,
         "bindings/desk.yaml": (
             "display_name: Site desk\nhuman: meera\nteam: site\nagent: adviser\ngreeting: Good morning\n"

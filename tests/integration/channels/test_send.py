@@ -21,6 +21,7 @@ from parlour.infra.errors import (
 )
 from parlour.infra.ids import NewId
 from parlour.infra.postgres import Connection, Database
+from parlour.infra.queries import Query
 from tests.integration.channels.conftest import RECIPIENT, WHATSAPP, Desk
 
 SENDER = UUID(int=7)
@@ -97,7 +98,7 @@ def test_the_row_is_sending_and_committed_while_the_provider_is_called(
 
     def look() -> None:
         with open_database().transaction(desk.principal) as tx:
-            seen.extend(row.state for row in [store.delivery(tx, outbox_id)] if row)
+            seen.append(str(tx.value(Query("test.state", "-", "SELECT state FROM outbox"))))
 
     phone.on_asked = look
     sending(desk, phone, outbox_id)

@@ -9,7 +9,7 @@ import pytest
 from parlour.infra.errors import Conflict, Forbidden, InvalidRequest, NotFound
 from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database, Transaction
-from parlour.knowledge.documents import catalogue, written
+from parlour.knowledge.documents import catalogue, tree, written
 from parlour.knowledge.documents.catalogue import Document
 from parlour.knowledge.documents.documents import DocumentDraft, read_documents
 from parlour.knowledge.documents.projects import create_project
@@ -281,7 +281,7 @@ def test_a_trees_outline_has_titles_and_no_text(tower: Library) -> None:
 
     def look(tx: Transaction) -> str:
         home = entities.read(tower.principal, tx, "project/tower")
-        return catalogue.outline(tower.principal, tx, home, 500, len)
+        return tree.outline(catalogue.tree_of(tower.principal, tx, home).lines(), 500, len)
 
     text = do(tower, look)
     assert "- Method (document/method-" in text

@@ -14,7 +14,8 @@ from parlour.packs import folder
 from parlour.packs.apply import Tally, apply
 from parlour.packs.validate import validate
 from parlour.principal import Principal
-from parlour.tenancy import audit, bindings, roles, routes, tenants, versions
+from parlour.tenancy import audit, bindings, roles, routes, tenants
+from tests.integration.config_versions import history
 from tests.integration.packs.conftest import Apply, CountingEmbedder
 from tests.unit.packs.sample import SMALL, edited, without
 
@@ -22,7 +23,7 @@ type Count = Callable[[Principal, str], int]
 type NewId = Callable[[datetime], UUID]
 
 TABLES = (
-    *("tenants", "secrets", "humans", "teams", "team_members", "agents", "tools", "entity_types", "bindings", "routes"),
+    *("tenants", "secrets", "humans", "teams", "agents", "tools", "entity_types", "bindings", "routes"),
     *("entities", "edges", "documents", "context_rows", "embeddings", "config_versions", "audit_log"),
 )
 
@@ -102,7 +103,7 @@ def test_one_sentence_of_a_persona_makes_exactly_one_new_version(
     with database.transaction(operator) as tx:
         persona = bindings.load(tx, bindings.list_active(tx)[0].id)
         assert persona is not None
-        kept = versions.history(tx, "human", persona.human.id)
+        kept = history(tx, persona.human.id)
     assert persona.human.identity.endswith("north gate.")
     assert [(one.version, one.config["identity"]) for one in kept] == [
         (2, "You are Mira. You help at the north gate."),
@@ -162,25 +163,13 @@ def test_a_changed_host_moves_the_routing_key(apply_pack: Apply, database: Datab
 def test_what_else_leaves_the_pack_stays(apply_pack: Apply, operator: Principal, count: Count) -> None:
     apply_pack(SMALL)
 
-    applied = apply_pack(without("documents/rules.md", "teams/office.yaml") | edited_team())
+    team = SMALL["teams/gate.yaml"].replace("Greet first.", "Say hello.")
+    applied = apply_pack(without("documents/rules.md", "teams/office.yaml") | {"teams/gate.yaml": team})
 
     assert applied.kinds["team"] == Tally(changed=1, kept=1)
     assert applied.kinds["document"] == Tally(unchanged=1, kept=1)
     assert count(operator, "documents") == 2
     assert count(operator, "teams") == 2
-
-
-def edited_team() -> dict[str, str]:
-    return {"teams/gate.yaml": SMALL["teams/gate.yaml"].replace("allowed_handoffs: [office]\n", "")}
-
-
-def test_a_team_has_the_members_that_the_pack_names(apply_pack: Apply, operator: Principal, count: Count) -> None:
-    apply_pack(SMALL)
-
-    applied = apply_pack(edited("teams/gate.yaml", "members: [mira]", "members: []"))
-
-    assert applied.kinds["team"] == Tally(changed=1, unchanged=1)
-    assert count(operator, "team_members") == 0
 
 
 def test_a_changed_document_embeds_only_what_changed(apply_pack: Apply, embedder: CountingEmbedder) -> None:
@@ -403,4 +392,4 @@ def test_two_applies_at_once_end_in_two_versions(
     with database.transaction(operator) as tx:
         persona = bindings.load(tx, bindings.list_active(tx)[0].id)
         assert persona is not None
-        assert [kept.version for kept in versions.history(tx, "human", persona.human.id)] == [3, 2, 1]
+        assert [kept.version for kept in history(tx, persona.human.id)] == [3, 2, 1]

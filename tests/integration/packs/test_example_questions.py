@@ -1,12 +1,11 @@
 """The questions that the example pack's README promises: their source is found, and what is above a desk is not.
 
-And the samples that its chat pages offer: without a model key, the stand-in quotes their answers.
+The samples that its chat pages offer: without a model key, the offline model quotes their answers.
 """
 
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from uuid import UUID
 
 import pytest
 
@@ -28,7 +27,7 @@ from parlour.tenancy import roles
 from tests.conftest import NOW
 
 OFFERED = {
-    "How wide is the crack at C4, and may we backfill?": (INTERNAL, ["0.45 mm", "no backfill"]),
+    "How wide is the crack at C4, and may we backfill?": (INTERNAL, ["0.45 mm"]),
     "When does the crane come?": (INTERNAL, ["10 April"]),
     "Up to which wind may we lift?": (INTERNAL, ["9.8 m/s"]),
     "What do we owe per day if we finish late?": (CONFIDENTIAL, ["£3,500"]),
@@ -97,16 +96,11 @@ def found(
     return [(row.title, row.content) for row in rows(example, embedder, question, clearance)]
 
 
-def result(call: JsonObject, found: list[Found], numbers: dict[UUID, int]) -> JsonObject:
-    """What the search tool answers the model; a row keeps its number from one search to the next."""
+def result(call: JsonObject, found: list[Found]) -> JsonObject:
+    """What the search tool answers the model."""
     documents: list[Json] = [
-        {
-            "document": numbers.setdefault(row.row_id, len(numbers) + 1),
-            "title": row.title,
-            "metadata": row.about,
-            "contents": row.body,
-        }
-        for row in found
+        {"document": number, "title": row.title, "metadata": row.about, "contents": row.body}
+        for number, row in enumerate(found, 1)
     ]
     return {"type": "tool_result", "tool_use_id": call["id"], "content": json.dumps({"documents": documents})}
 
@@ -163,16 +157,12 @@ def test_without_a_model_key_the_answer_is_quoted(
 ) -> None:
     clearance, passages = expected
     asked: JsonObject = {"role": "user", "content": [{"type": "text", "text": question}]}
-    calls = ask([asked])
-    numbers: dict[UUID, int] = {}
-    queries = [json.loads(json.dumps(call["input"]))["query"] for call in calls]
-    results: list[Json] = [
-        result(call, rows(example, embedder, query, clearance), numbers)
-        for call, query in zip(calls, queries, strict=True)
-    ]
+    (call,) = ask([asked])
+    assert call["input"] == {"query": question}
+    results: list[Json] = [result(call, rows(example, embedder, question, clearance))]
 
-    (answer,) = ask([asked, {"role": "assistant", "content": list(calls)}, {"role": "user", "content": results}])
+    (answer,) = ask([asked, {"role": "assistant", "content": [call]}, {"role": "user", "content": results}])
 
     lines = str(answer["text"]).splitlines()[2:]
-    assert len(lines) <= len(passages)
+    assert 1 <= len(lines) <= 3
     assert all(any(passage in line for line in lines) for passage in passages), lines

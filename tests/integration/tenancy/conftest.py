@@ -19,8 +19,8 @@ VALUES (current_tenant(), %(id)s, 'meera', 'Meera', 'A site engineer.', %(voice)
         %(now)s)
 """
 _TEAM = """
-INSERT INTO teams (tenant_id, id, slug, display_name, role, sops, allowed_handoffs, version, created_at, updated_at)
-VALUES (current_tenant(), %(id)s, 'site', 'Site', 'Answers.', %(sops)s, '{office}', 3, %(now)s, %(now)s)
+INSERT INTO teams (tenant_id, id, slug, display_name, role, sops, version, created_at, updated_at)
+VALUES (current_tenant(), %(id)s, 'site', 'Site', 'Answers.', %(sops)s, 3, %(now)s, %(now)s)
 """
 _AGENT = """
 INSERT INTO agents (tenant_id, id, slug, display_name, model_routing, tools, created_at, updated_at)

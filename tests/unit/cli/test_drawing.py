@@ -16,7 +16,7 @@ def shown(what: RenderableType, width: int = 100) -> str:
 
 def a_turn(**changes: Any) -> dict[str, Any]:
     call = {
-        "provider": "offline", "model": "stand-in", "outcome": "ok", "input_tokens": 1200, "output_tokens": 34,
+        "provider": "offline", "model": "extractive", "outcome": "ok", "input_tokens": 1200, "output_tokens": 34,
         "cache_read_tokens": 0, "cache_write_tokens": 0, "cost_usd": "0.01150000", "latency_ms": 21,
         "first_token_ms": None,
     }  # fmt: skip

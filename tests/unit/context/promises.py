@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from parlour.context import history, lead, ledger, marks, reminder
+from parlour.context import breakpoints, history, lead, ledger, reminder
 from parlour.context.assemble import Assembled, Begun, begin
 from parlour.context.ledger import Entry
 from parlour.context.prompt_record import PromptInputs, PromptStepRecord, dump, read, rebuild
@@ -24,8 +24,6 @@ _BRIEFED = 400
 _MOST, _WAITING, _KEPT = 20, 30, 10
 """Messages that a history grows to, and while its summary is awaited; and those that a cut leaves."""
 
-_PAYS_FROM = 0.25 / 1.15
-"""How likely a further step must be at least for a mark after the tail: writing costs a quarter more."""
 
 _TAIL = {
     "<parlour:recalled>": Layer.RECALL, "<parlour:memory>": Layer.MEMORY, "<parlour:changes>": Layer.DELTAS,
@@ -168,16 +166,17 @@ def marks_are_few_and_pay(played: Played, assembled: Assembled) -> None:
     assert canonical([list(sent.tools), list(sent.system), list(sent.messages)]).count('"cache_control":') == len(
         marked
     )
-    assert len(marked) <= marks.MOST, f"{len(marked)} marks"
+    assert len(marked) <= breakpoints.MAX_BREAKPOINTS, f"{len(marked)} marks"
     sizes = [block.tokens for one in in_order(assembled.ledger.segments) for block in one.blocks]
     repeated = sum(len(one.blocks) for one in assembled.ledger.segments if one.placement == "last")
     ends = _layers(assembled)
-    pace = played.standing.beginning(played.moment.at).pace
-    goes_on = played.step > 1 or pace.step_follows(played.step) > _PAYS_FROM
+    goes_on = played.step > 1 or breakpoints.is_step_expected(played.standing.steps, played.step)
     for place in marked:
         assert 0 < place <= len(sizes) - repeated, "a mark on nothing"
         assert goes_on or ends[place - 1] not in _TAIL.values(), f"layer {ends[place - 1].name.lower()} is marked"
-        assert sum(sizes[:place]) >= marks.minimum(played.moment.model), "a mark below the model's minimum"
+        assert sum(sizes[:place]) >= breakpoints.min_cached_tokens(played.moment.model), (
+            "a mark below the model's minimum"
+        )
 
 
 def roles_alternate(_: Played, assembled: Assembled) -> None:

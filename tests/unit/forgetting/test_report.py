@@ -33,7 +33,7 @@ def test_rows_beyond_the_bound_are_counted() -> None:
     assert len(group["ids"]) == report.MOST_LISTED  # type: ignore[arg-type]
 
 
-def test_what_is_out_of_reach_names_the_models_and_channels_that_had_it_and_never_the_stand_in() -> None:
+def test_what_is_out_of_reach_names_the_models_and_channels_that_had_it_and_never_the_offline_model() -> None:
     found = [one.where for one in report.beyond(["offline", "anthropic", "anthropic"], ["web", "whatsapp"])]
     assert found[:2] == ["model provider anthropic", "channel whatsapp"]
     assert found[2:] == ["backups", "copies", "dead letters of memory and pulse", "queues"]

@@ -38,7 +38,7 @@ def test_other_names_for_a_provider_are_understood() -> None:
     assert cost("gemini", "gemini-2.5-flash", usage, AT) == Decimal("0.30")
 
 
-def test_the_stand_in_is_free() -> None:
+def test_the_offline_model_is_free() -> None:
     assert cost("offline", "extractive", Usage(9_999, 9_999), AT) == 0
 
 
@@ -75,7 +75,7 @@ def test_no_usage_within_the_limits_costs_more_than_the_worst_case(
     assert charged("anthropic", model, usage, AT) <= worst_case("anthropic", model, sum(read), 8_000, AT)
 
 
-def test_a_known_model_is_charged_what_it_costs_and_the_stand_in_nothing() -> None:
+def test_a_known_model_is_charged_what_it_costs_and_the_offline_model_nothing() -> None:
     usage = Usage(1_000, 1_000)
 
     assert charged("anthropic", "claude-haiku-4-5", usage, AT) == Decimal("0.006")

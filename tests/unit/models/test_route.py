@@ -2,7 +2,7 @@ import pytest
 
 from parlour.infra.errors import Misconfigured
 from parlour.infra.jsonable import JsonObject
-from parlour.models.route import STAND_IN, Choice, available, choose, problems
+from parlour.models.route import OFFLINE_MODEL, Choice, available, choose, problems
 
 SONNET: JsonObject = {"provider": "anthropic", "model": "claude-sonnet-5-5"}
 HAIKU: JsonObject = {"provider": "anthropic", "model": "claude-haiku-5-5"}
@@ -74,15 +74,15 @@ def test_only_configured_providers_are_asked() -> None:
     assert available(choices, {"gemini", "offline"}) == [Choice("gemini", "gemini-2.5-flash")]
 
 
-def test_the_stand_in_answers_only_where_no_real_provider_is_configured() -> None:
+def test_the_offline_model_answers_only_where_no_real_provider_is_configured() -> None:
     choices = choose({"default": SONNET})
 
-    assert available(choices, {"offline"}) == [STAND_IN]
+    assert available(choices, {"offline"}) == [OFFLINE_MODEL]
     with pytest.raises(Misconfigured, match="anthropic"):
         available(choices, {"gemini", "offline"})
 
 
-def test_an_agent_may_ask_for_the_stand_in_by_name() -> None:
+def test_an_agent_may_ask_for_the_offline_model_by_name() -> None:
     choices = choose({"default": {"provider": "offline", "model": "extractive"}})
 
-    assert available(choices, {"anthropic", "offline"}) == [STAND_IN]
+    assert available(choices, {"anthropic", "offline"}) == [OFFLINE_MODEL]

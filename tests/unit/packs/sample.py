@@ -32,11 +32,9 @@ guardrails:
     "teams/gate.yaml": """\
 display_name: Gate
 role: You answer visitors.
-members: [mira]
 sops:
   - Greet first.
   - Then answer.
-allowed_handoffs: [office]
 """,
     "teams/office.yaml": "display_name: Office\n",
     "agents/helper.yaml": """\

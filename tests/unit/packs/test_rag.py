@@ -27,7 +27,6 @@ rag:
   tracked_properties: [status, opened]
   chat_visibility: role_gated
   chat_agent: helper
-  summary_interval: 20
   budget: 9000
   classification: internal
   icon: map-pin
@@ -57,6 +56,7 @@ def test_every_setting_is_taken() -> None:
         ("puls: auto", "rag.puls", "'pulse'"),
         ("coalesce: 30", "rag.coalesce", "coalesce_seconds"),
         ("color: teal", "rag.color", "colour"),
+        ("summary_interval: 20", "rag.summary_interval", "this release does not read it"),
         ("status_property: status", "rag.status_property", "status_properties"),
         ("coalesce_seconds: 9", "rag.coalesce_seconds", "10"),
         ("coalesce_seconds: 121", "rag.coalesce_seconds", "120"),

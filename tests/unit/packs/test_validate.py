@@ -9,6 +9,8 @@ from parlour.packs import reading
 from parlour.packs.validate import validate
 from tests.unit.packs.sample import SMALL, TOOL, edited, with_file, without
 
+NOT_READ = "this release does not read it"
+
 
 def problems(files: dict[str, str]) -> tuple[PackProblem, ...]:
     with pytest.raises(InvalidPack) as caught:
@@ -169,8 +171,23 @@ WRONG = {
         "budget.tokens",
         "at least 2000",
     ),
-    "a team member who is not there": ("teams/gate.yaml", "[mira]", "[mina]", 3, "members[0]", "did you mean 'mira'?"),
-    "a handoff to oneself": ("teams/gate.yaml", "[office]", "[gate]", 7, "allowed_handoffs[0]", "no other team 'gate'"),
+    "members of a team": ("teams/gate.yaml", "sops:", "members: [mira]\nsops:", 3, "members", NOT_READ),
+    "handoffs to a team": (
+        "teams/gate.yaml",
+        "sops:",
+        "allowed_handoffs: [office]\nsops:",
+        3,
+        "allowed_handoffs",
+        NOT_READ,
+    ),
+    "how much a search returns": (
+        "agents/helper.yaml",
+        "tools:",
+        "retrieval: {limit: 6}\ntools:",
+        5,
+        "retrieval",
+        NOT_READ,
+    ),
     "an endpoint that is not there": ("tools/look_up.yaml", "search_knowledge", "search", 7, "endpoint", "no endpoint"),
     "a tool's secret": ("tools/look_up.yaml", "auth: search_key", "auth: key", 8, "auth", "no secret in tenant.yaml"),
     "a schema that is none": ("tools/look_up.yaml", "{type: string}", "{type: strng}", 2, "schema", "JSON Schema"),

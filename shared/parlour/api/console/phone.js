@@ -1,5 +1,5 @@
 // A phone on this machine: what is typed goes to the webhook as WhatsApp's provider would send it,
-// and what the provider's stand-in received comes back as bubbles.
+// and what the simulated provider received comes back as bubbles.
 
 import { call } from "./api.js";
 import { autogrow, byId, h, notice, sendOnEnter, stickToEnd } from "./dom.js";

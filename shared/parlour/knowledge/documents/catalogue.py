@@ -1,7 +1,7 @@
 """Which documents there are, for whoever may see them: by name, the newest, a project's tree; and their text."""
 
 import base64
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -136,18 +136,6 @@ def _lines(placed: Sequence[Placed], others: Sequence[Document], known: Mapping[
 def places(principal: Principal, tx: Transaction, project_id: UUID) -> dict[UUID, Node]:
     """Every place of a project's tree, whoever may see what stands there."""
     return _nodes(store.project_documents(tx, sight(principal), project_id))
-
-
-def outline(
-    principal: Principal,
-    tx: Transaction,
-    home: Entity,
-    tokens: int,
-    measure: Callable[[str], int],
-    team_id: UUID | None = None,
-) -> str:
-    """A project's tree for a briefing, in at most so many tokens; "" without documents."""
-    return tree.outline(tree_of(principal, tx, home, team_id).lines(), tokens, measure)
 
 
 def text(tx: Transaction, document: Document) -> str:

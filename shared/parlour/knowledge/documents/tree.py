@@ -54,11 +54,6 @@ class Line:
 type Nodes = Mapping[UUID, Node]
 
 
-def by_id(nodes: Sequence[Node]) -> dict[UUID, Node]:
-    """The nodes of one project by their documents."""
-    return {node.document_id: node for node in nodes}
-
-
 def insert(
     nodes: Nodes,
     document_id: UUID,

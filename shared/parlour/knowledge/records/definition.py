@@ -13,8 +13,6 @@ DEFAULT_LINK = "/console/#/records/{{type}}/{{key}}"
 COALESCE_SECONDS = 30
 """How long changes are gathered before a Pulse is written anew, where a kind says nothing else."""
 
-_SUMMARY_INTERVAL = 50
-
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -43,7 +41,6 @@ class Settings:
     tracked_properties: tuple[str, ...] = ()
     chat_visibility: Visibility = "private"
     chat_agent: str = ""
-    summary_interval: int = _SUMMARY_INTERVAL
     budget: JsonObject | None = None
     classification: int = 0
     icon: str = ""
@@ -66,7 +63,6 @@ class Settings:
             tracked_properties=_names(rag, "tracked_properties"),
             chat_visibility=_visibility(rag),
             chat_agent=_text(rag, "chat_agent"),
-            summary_interval=_number(rag, "summary_interval") or _SUMMARY_INTERVAL,
             budget=_budget(rag),
             classification=LEVELS.index(level) if isinstance(level, str) and level in LEVELS else 0,
             icon=_text(rag, "icon"),

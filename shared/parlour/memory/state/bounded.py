@@ -32,13 +32,6 @@ def with_entities(state: State, entities: Iterable[Entity]) -> State:
     return _understood(state, kept, state.current_understanding.dependencies)
 
 
-def without_entities(state: State, gone: set[str]) -> State:
-    """Without these records and what hangs on them."""
-    known = state.current_understanding
-    links = tuple(one for one in known.dependencies if gone.isdisjoint((one.source, one.target)))
-    return _understood(state, tuple(one for one in known.entities if one.id not in gone), links)
-
-
 def with_dependencies(state: State, links: Iterable[Dependency]) -> State:
     """With these links, the latest last."""
     kept = tuple({**dict.fromkeys(state.current_understanding.dependencies), **dict.fromkeys(links)})

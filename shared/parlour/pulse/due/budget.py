@@ -51,11 +51,6 @@ def room_again(tx: Transaction, pulse_cap: Decimal, now: datetime) -> datetime:
     return rules.room_again(replace(found, expected=found.expected + reserved), now)
 
 
-def own_cap(tx: Transaction) -> Decimal | None:
-    """The tenant's own daily Pulse budget in US dollars; None where the deployment's applies."""
-    return store.own_cap(tx)
-
-
 def set_cap(principal: Principal, tx: Transaction, usd: Decimal | None, now: datetime) -> bool:
     """Give the tenant a daily Pulse budget of its own in US dollars; None: the deployment's. False when it has it.
     What waits for room in the budget is looked at again now.

@@ -91,10 +91,6 @@ SELECT sum(r.amount_usd)
  WHERE r.day = %(day)s AND r.purpose = %(purpose)s AND r.expires_at > %(now)s AND r.id IS DISTINCT FROM %(id)s::uuid
 HAVING count(*) > 0;
 
--- name: own_pulse_cap
--- The tenant's own daily Pulse budget.
-SELECT pulse_daily_cap_usd FROM tenants;
-
 -- name: set_pulse_cap
 -- Give the tenant a daily Pulse budget of its own, or the deployment's again; nothing when that is what it has.
 UPDATE tenants SET pulse_daily_cap_usd = %(usd)s, updated_at = %(now)s

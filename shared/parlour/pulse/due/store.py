@@ -82,11 +82,6 @@ def reserved(tx: Transaction, day: date, purpose: str, but: UUID | None, now: da
     return Decimal(tx.value(SQL["pulse_reserved"], day=day, purpose=purpose, id=but, now=now) or 0)
 
 
-def own_cap(tx: Transaction) -> Decimal | None:
-    cap: Decimal | None = tx.value(SQL["own_pulse_cap"])
-    return cap
-
-
 def set_cap(tx: Transaction, usd: Decimal | None, now: datetime) -> bool:
     return tx.run(SQL["set_pulse_cap"], usd=usd, now=now) > 0
 

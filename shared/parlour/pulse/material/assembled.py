@@ -7,7 +7,6 @@ from datetime import datetime
 from parlour.context import assemble
 from parlour.context.assemble import Assembled, Begun
 from parlour.context.budget import Profile, Share
-from parlour.context.marks import Pace
 from parlour.context.materials import Materials, Moment
 from parlour.context.past import Message
 from parlour.context.prompt_record import PromptInputs
@@ -24,9 +23,6 @@ PROFILE = Profile(
     "pulse", total=TOTAL - LONGEST_ANSWER, config=3_000, shares={Layer.BRIEFING: Share(0, MATERIAL)},
     drops=(Lot.NEAREST, Lot.DISTILLATIONS),
 )  # fmt: skip
-
-_ALONE = Pace(gaps=(86_400.0,) * 12, steps=(1,) * 12)
-"""A Pulse's prompt is asked once: nothing of it is worth a mark for the cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +53,8 @@ def prompt(
         heartbeat=f"Today is {now:%Y-%m-%d}.", words=[Message(words, Source("pulses", about))], about=about,
         briefing=[one.item() for one in found],
     )  # fmt: skip
-    standing = Standing(pace=_ALONE)
+    # A Pulse's prompt is sent once: as after long pauses and single steps, no cache breakpoint is set.
+    standing = Standing(pauses=(86_400.0, 86_400.0), steps=(1,))
     begun = assemble.begin(materials, standing, PROFILE, Moment(now, level, model, {}))
     assembled = begun.step(1, ())
     return Prompted(assembled, _kept(begun, found), PromptInputs(materials, standing, PROFILE, begun))

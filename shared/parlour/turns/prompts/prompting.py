@@ -156,7 +156,7 @@ class Prompting:
 
     def learn(self, assembled: Assembled, provider: str, model: str, reported: int) -> Callable[[Transaction], None]:
         """How to keep what a report of `reported` input tokens says of the model's tokens. Once a turn is enough, and
-        the stand-in counts nothing that anybody pays for."""
+        the offline model counts nothing that anybody pays for."""
         segments = assembled.ledger.segments
         found = None if provider == OFFLINE else factors.learned(segments, reported, self.standing.factors)
         return lambda tx: store.learn_factor(tx, named(provider, model), *found) if found else None
@@ -200,8 +200,8 @@ class Before:
 def earlier(tx: Transaction, session_id: UUID, before: int, model: str, clearance: int, at: datetime) -> Before:
     """What the prompts of turn `before` stand on, for a reader of that clearance.
 
-    A session that begins takes what was learned so far of how `model` counts, and keeps to it. The stand-in writes no
-    summaries that a cut would wait for.
+    A session that begins takes what was learned so far of how `model` counts, and keeps to it. The offline model writes
+    no summaries that a cut would wait for.
     """
     found = store.earlier(tx, session_id, model=model, before=before, most=MOST_TURNS, clearance=clearance, at=at)
     standing, past = _standing(found), past_turns(found.past or [], clearance)

@@ -1,15 +1,13 @@
-"""Marks stand where they are likely to pay, where the cache is read, and nowhere else."""
+"""Cache breakpoints stand where another step or turn is expected, and where the cache is read."""
 
 import pytest
 
-from parlour.context import marks
-from parlour.context.marks import Pace
+from parlour.context.breakpoints import choose_cache_breakpoints, min_cached_tokens
 from parlour.context.segment import Block, Layer, Placement, Segment, Stability
 
 MODEL = "anthropic/claude-sonnet-4-5"
-WARM = Pace((60.0,) * 6, (1,) * 6)
-COLD = Pace((3_600.0,) * 6, (1,) * 6)
-BUSY = Pace((3_600.0,) * 6, (4,) * 6)
+WARM, COLD = (60.0, 60.0), (3_600.0, 3_600.0)
+SINGLE, BUSY = (1,) * 5, (4,) * 5
 
 
 def segment(layer: Layer, stability: Stability, placement: Placement, *tokens: int) -> Segment:
@@ -32,47 +30,65 @@ def prompt(*, history: int = 4, calls: int = 0, changed: bool = False, floating:
 
 
 def chosen(
-    pace: Pace, step: int = 1, cached: tuple[int, ...] = (), model: str = MODEL, **layout: object
+    pauses: tuple[float, ...],
+    steps: tuple[int, ...] = SINGLE,
+    step: int = 1,
+    cached: tuple[int, ...] = (),
+    model: str = MODEL,
+    **layout: bool | int,
 ) -> tuple[int, ...]:
-    return marks.choose(prompt(**layout), pace, step, model, cached)  # type: ignore[arg-type]
+    return choose_cache_breakpoints(prompt(**layout), pauses, steps, step, model, cached)  # type: ignore[arg-type]
 
 
-def test_a_talk_that_goes_on_is_marked_up_to_the_users_words() -> None:
+def test_a_warm_session_is_marked_up_to_the_users_words() -> None:
     assert chosen(WARM) == (3, 5, 10)
 
 
-def test_a_further_step_is_worth_a_mark_after_the_tail() -> None:
-    assert chosen(Pace((60.0,) * 6, (2,) * 6)) == (3, 5, 10, 11)
+def test_the_first_turn_of_a_session_is_marked_at_every_place() -> None:
+    assert chosen((), (), history=0) == (3, 5, 6, 7)
+
+
+@pytest.mark.parametrize(("steps", "is_marked"), [(SINGLE, False), ((2, 1, 1, 1, 1), True), ((2, *SINGLE), False)])
+def test_the_tail_is_marked_where_one_of_the_last_five_turns_called_tools(
+    steps: tuple[int, ...], is_marked: bool
+) -> None:
+    assert (11 in chosen(WARM, steps)) is is_marked
+
+
+def test_results_are_not_marked_where_recent_turns_ended_after_one_round() -> None:
+    cached = (3, 5, 10, 11)
+    assert chosen(WARM, (2,) * 5, step=2, cached=cached, calls=2) == (3, 5, 10, 11)
+    assert chosen(WARM, (3,) * 5, step=2, cached=cached, calls=2) == (3, 11, 13)
 
 
 def test_replies_an_hour_apart_are_not_marked_unless_steps_follow() -> None:
     assert chosen(COLD) == ()
-    assert chosen(BUSY) == (3, 5, 10, 11)
-    assert chosen(Pace((3_600.0,) * 6, (2,) * 6), step=2, cached=(3, 5, 10, 11), calls=2) == (3, 5, 10, 11)
+    assert chosen(COLD, BUSY) == (3, 5, 10, 11)
 
 
-def test_the_first_turn_of_a_session_is_marked() -> None:
-    assert chosen(Pace(), history=0) == (3, 5, 6, 7)
+def test_a_session_counts_as_slow_after_two_long_pauses_in_a_row() -> None:
+    assert chosen((3_600.0,)) == (3, 5, 10)
+    assert chosen((60.0, 3_600.0)) == (3, 5, 10)
+    assert chosen((3_600.0, 301.0)) == ()
 
 
-def test_calls_are_marked_at_their_moving_end_and_the_tail_stays_a_way_back() -> None:
-    assert chosen(BUSY, step=3, cached=(3, 10, 11, 13), calls=4) == (3, 10, 11, 15)
+def test_calls_are_marked_at_their_moving_end() -> None:
+    assert chosen(COLD, BUSY, step=3, cached=(3, 10, 11, 13), calls=4) == (3, 11, 13, 15)
 
 
-def test_what_is_cached_is_read_even_where_nothing_new_is_worth_writing() -> None:
-    assert chosen(COLD, cached=(3, 5)) == (3, 5)
+def test_what_is_cached_is_read_even_where_nothing_new_is_written() -> None:
+    assert chosen(COLD, cached=(3, 5)) == (5,)
 
 
-def test_more_than_twenty_blocks_after_the_last_mark_it_is_set_again() -> None:
+def test_more_than_twenty_blocks_after_the_last_breakpoint_it_is_set_again() -> None:
     """From the words at block 8 to those at block 46: the provider would not look back that far."""
     assert chosen(WARM, cached=(3, 5, 8), history=40) == (3, 5, 8, 46)
     assert chosen(WARM, cached=(3, 5, 30), history=40) == (3, 5, 46)
 
 
-def test_never_more_than_four() -> None:
-    placed = chosen(BUSY, step=3, cached=(3, 5, 10, 11, 13), calls=40)
-    assert len(placed) == 4
-    assert {3, 13, 51} <= set(placed)
+def test_never_more_than_four_with_the_one_that_reads_among_them() -> None:
+    placed = chosen(COLD, BUSY, step=3, cached=(3, 5, 10, 11, 13), calls=40)
+    assert placed == (3, 13, 51)
 
 
 def test_of_a_briefing_that_was_overtaken_its_beginning_is_marked() -> None:
@@ -98,26 +114,4 @@ def test_a_prefix_below_the_models_minimum_is_not_marked() -> None:
     ],
 )  # fmt: skip
 def test_every_model_has_its_own_minimum(model: str, tokens: int) -> None:
-    assert marks.minimum(model) == tokens
-
-
-@pytest.mark.parametrize(("steps", "marked"), [((1,) * 6, False), ((1, 2, 1, 1, 2), True), ((2,) * 6, True)])
-def test_the_tail_is_marked_where_tools_are_called_now_and_then(steps: tuple[int, ...], marked: bool) -> None:
-    """In none, two fifths and all of the turns."""
-    assert (11 in chosen(Pace((60.0,) * 5, steps))) is marked
-
-
-def test_results_are_not_marked_where_turns_end_after_one_round() -> None:
-    assert chosen(Pace((60.0,) * 5, (2,) * 5), step=2, cached=(3, 5, 10, 11), calls=2) == (3, 5, 10, 11)
-    assert 13 in chosen(Pace((60.0,) * 5, (3,) * 5), step=2, cached=(3, 5, 10, 11), calls=2)
-
-
-def test_one_long_pause_does_not_end_a_warm_session() -> None:
-    warm = (30.0,) * 4
-    assert chosen(Pace((*warm, 3_600.0), (1,) * 5)) == (3, 5, 10)
-    assert chosen(Pace((*warm, *(3_600.0,) * 6), (1,) * 6)) == ()
-
-
-def test_a_session_that_began_slowly_is_given_up_after_two_pauses() -> None:
-    assert chosen(Pace((3_600.0,), (1,))) == (3, 5, 10)
-    assert chosen(Pace((3_600.0, 3_600.0), (1, 1))) == ()
+    assert min_cached_tokens(model) == tokens
