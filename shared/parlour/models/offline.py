@@ -121,7 +121,7 @@ def _quotes(question: str, documents: list[JsonObject]) -> list[tuple[str, int]]
             if wanted & own and isinstance(number := entry.get("document"), int):
                 shared[_shortened(sentence.text), number] = wanted & (own | about | _families(sentence.heading))
     weights = {word: math.log(1 + counts.total() / (1 + counts[word])) for word in wanted}
-    scores = {quote: sum(weights[word] for word in words) for quote, words in shared.items()}
+    scores = {quote: math.fsum(weights[word] for word in words) for quote, words in shared.items()}
     best = sorted(scores, key=lambda quote: -scores[quote])[:_MAX_QUOTES]
     return [quote for quote in best if scores[quote] >= _MIN_OF_BEST * scores[best[0]]]
 
