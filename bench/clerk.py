@@ -1,9 +1,9 @@
 """The model that does the work of memory in a played month, by hand-written answers, right ones and wrong ones: what is
 tested is what becomes of them.
 
-Asked for facts, it gives for each message that it is shown what the script's `model` and `wrong` say; every seventh
-answer is no JSON at first. Every third episode that it tells of never happened. Asked for a summary it writes one from
-the first words of what is new: every third has lost all that was older, and every third has figures that nobody gave.
+Asked for facts, it gives for each message what the script has it take, rightly and wrongly; every seventh answer is no
+JSON at first. Every third episode that it tells of never happened. Asked for a summary it writes one from the first
+words of what is new: every third has lost all that was older, and every third has figures that nobody gave.
 """
 
 import re
@@ -11,10 +11,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from bench.months import Month, Taken, Turn
+from bench.month import Month, Taken, Turn
 from parlour.context import tokens
 from parlour.infra.jsonable import JsonObject, canonical
-from parlour.memory.facts.own_text import own_text
+from parlour.memory.facts.evidence import own_text
 from parlour.models.request import Completed, ModelRequest, Part, Usage, blocks_of
 
 _LINE = re.compile(r"^\[(\d+)\] (?:\d{4}-\d\d-\d\d )?(user|agent): (.*)$", re.MULTILINE)
@@ -90,7 +90,7 @@ class Clerk:
             self._entry(one, number)
             for number, text in lines
             for turn in self._by_words.get(_plain(text), ())[:1]
-            for one in (*turn.model, *turn.wrong)
+            for one in (*turn.right, *turn.wrong)
         ]
         return canonical({"facts": facts, "episodes": self._told(lines)})
 
@@ -98,7 +98,7 @@ class Clerk:
         self.given.append(one)
         told: JsonObject = {"key": one.key, "confidence": one.confidence, "ends": one.ends}
         said: JsonObject = {} if one.value is None else {"value": one.value}
-        return {**told, **said, "messages": [_NOWHERE if one.nowhere else number]}
+        return {**told, **said, "messages": [_NOWHERE if one.lines == "nowhere" else number]}
 
     def _told(self, lines: Sequence[tuple[int, str]]) -> list[JsonObject]:
         """An episode of the longest of the lines; there is none of a few short ones."""

@@ -1,12 +1,11 @@
-"""How much of what answers a question a turn's memory brings along: messages, anchors and facts of a conversation, one
-after another (`memory` in the figures of `bench.retrieval`).
+"""How much of what answers a question a turn's memory brings along: messages and anchors of a conversation, one after
+another (`memory` in the figures of `bench.retrieval`).
 
 The conversation of each scope is as the embedder leaves it. Asked is what a turn asks as it begins: `recall` for what
-was said, `remembered` for facts. Then every fifty messages get their anchor as the summariser writes it, and then the
-facts are kept that the rules find in the messages, as if one person had said them all; no model is asked for either.
+was said. Then every fifty messages get their anchor as the summariser writes it.
 
-A message is found by itself, by an anchor that has its line, or by a fact that was taken from it. Within a budget, of
-messages and anchors as many count as fit it, the best first; facts have their own 700 tokens beside it.
+A message is found by itself, or by an anchor that has its line. Within a budget, of messages and anchors as many count
+as fit it, the best first.
 """
 
 import itertools
@@ -21,16 +20,10 @@ from bench.shelves import Shelf, embed
 from parlour.context import recap, tokens
 from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database
-from parlour.infra.queries import Query
 from parlour.knowledge.index.embed import Embedder, embed_question
 from parlour.knowledge.search import store
 from parlour.knowledge.search.question import expand, unsaid
 from parlour.knowledge.search.recalled import Recalled
-from parlour.memory.facts import keep
-from parlour.memory.facts.fact import Scope
-from parlour.memory.facts.said import Utterance, said
-from parlour.memory.policy import Policy
-from parlour.memory.recalling import recall
 from parlour.memory.summary import anchors
 from parlour.memory.summary import store as summaries
 from parlour.memory.summary.stretch import Spoken, Turn
@@ -41,7 +34,6 @@ MOST = 6
 BUDGETS = (500, 1_000, 2_000)
 """What layer 5 has at least, in between, and before others leave it something."""
 
-FACT_TOKENS = 700
 _POOL = 80
 _LONG = 40
 """Rows that are looked at for the budgets: more than a turn is told of, so that the budget decides."""
@@ -55,14 +47,12 @@ class Part:
 
     told: list[float] = field(default_factory=list)
     within: dict[int, list[float]] = field(default_factory=lambda: {budget: [] for budget in BUDGETS})
-    fact_tokens: int = 0
 
     def figures(self) -> dict[str, object]:
         """In percent."""
         return {
             f"recall_at_{MOST}": _percent(self.told),
             "recall_within_tokens": {str(budget): _percent(parts) for budget, parts in self.within.items()},
-            "fact_tokens": round(self.fact_tokens / max(1, len(self.told))),
             "queries": len(self.told),
         }
 
@@ -78,26 +68,21 @@ class Memory:
     lines: dict[UUID, frozenset[str]] = field(default_factory=dict)
 
     def measure(self, questions: Sequence[Question]) -> dict[str, Part]:
-        """What comes along by messages alone, with anchors, and with facts."""
-        parts = {"messages": Part(), "with anchors": Part(), "with facts": Part()}
+        """What comes along by messages alone, and with anchors."""
+        parts = {"messages": Part(), "with anchors": Part()}
         self._ask(questions, parts["messages"])
         for scope in self.texts:
             self._anchor(scope)
         self._ask(questions, parts["with anchors"])
-        for scope in self.texts:
-            self._remember(scope)
-        self._ask(questions, parts["with facts"])
         return parts
 
     def _ask(self, questions: Sequence[Question], part: Part) -> None:
         for question in questions:
             shelf, wanted = self.shelves[question.scope], question.relevant
-            known, size = self._facts(shelf, question)
-            part.fact_tokens += size
-            part.told.append(self._share(shelf, self._rows(shelf, question, MOST), known, wanted))
+            part.told.append(self._share(shelf, self._rows(shelf, question, MOST), wanted))
             rows = self._rows(shelf, question, _LONG)
             for budget, shares in part.within.items():
-                shares.append(self._share(shelf, _fitting(rows, budget), known, wanted))
+                shares.append(self._share(shelf, _fitting(rows, budget), wanted))
 
     def _rows(self, shelf: Shelf, question: Question, most: int) -> list[Recalled]:
         query = expand(question.text, unsaid(question.text, question.previous))
@@ -108,23 +93,8 @@ class Memory:
                 most=most, pool=_POOL, sessions=0, verbatim=0,
             )  # fmt: skip
 
-    def _facts(self, shelf: Shelf, question: Question) -> tuple[frozenset[str], int]:
-        """Which messages the facts are from that the turn is told, and their tokens."""
-        with self.database.transaction(shelf.principal) as tx:
-            found = recall.remembered(
-                tx, shelf.session_id, [*question.previous, question.text][-2:], Policy(), datetime.now(UTC)
-            )  # fmt: skip
-            own = {str(one.id): one.messages for one in tx.all(_FACTS, _Fact)} if found.items else {}
-        known: set[str] = set()
-        left = FACT_TOKENS
-        for item in sorted(found.items, key=lambda one: -one.score):
-            if (size := tokens.plain(item.text)) <= left:
-                left -= size
-                known.update(shelf.lines[one] for one in own.get(item.source.id, ()))
-        return frozenset(known), FACT_TOKENS - left
-
-    def _share(self, shelf: Shelf, rows: Iterable[Recalled], known: frozenset[str], wanted: frozenset[str]) -> float:
-        found = set(known)
+    def _share(self, shelf: Shelf, rows: Iterable[Recalled], wanted: frozenset[str]) -> float:
+        found: set[str] = set()
         for row in rows:
             found |= self.lines.get(row.row_id, frozenset()) if row.message_id is None else {shelf.line_of(row)}
         return len(wanted & found) / len(wanted)
@@ -147,15 +117,6 @@ class Memory:
         while embed(self.database, self.embedder, shelf.principal):
             pass
 
-    def _remember(self, scope: str) -> None:
-        shelf, now = self.shelves[scope], datetime.now(UTC)
-        ids = {line: message for message, line in shelf.lines.items()}
-        utterances = [Utterance(ids[one.id], one.text, one.sent_at or now) for one in self.texts[scope]]
-        found = said(utterances)
-        own = Scope(shelf.session_id, shelf.session_id)
-        with self.database.transaction(shelf.principal) as tx:
-            keep.keep(tx, own, shelf.session_id, None, found, (), keep.new_ids(found, (), uuid7, now), now)
-
 
 def as_figures(parts: Mapping[str, Part]) -> dict[str, object]:
     """What is printed and written: each way, and what it adds to the one before, in points."""
@@ -172,15 +133,6 @@ def as_figures(parts: Mapping[str, Part]) -> dict[str, object]:
         for (_, before), (name, part) in itertools.pairwise(pairs)
     }
     return figures
-
-
-@dataclass(frozen=True, slots=True)
-class _Fact:
-    id: UUID
-    messages: list[UUID]
-
-
-_FACTS = Query("bench.facts", "What the facts are from.", "SELECT id, messages FROM facts")
 
 
 def _turn(one: Text, number: int, now: datetime) -> Turn:

@@ -16,8 +16,8 @@ recall_at             percent of a query's relevant ids among its first 5, 10, 2
 recall_within_tokens  the same for as many results as fit 500 ... 4,000 tokens (cl100k, the text as a model reads it).
 p50_ms, p95_ms        of a search for 20 results: embedding the question, and the one statement.
 
-A corpus with messages is then asked as a turn asks its memory when it begins: by messages alone, with anchors, and with
-facts. `memory` says what comes along each time and what each part gains (bench/remembered.py); --memory does no more.
+A corpus with messages is then asked as a turn asks its memory when it begins: by messages alone, and with anchors.
+`memory` says what comes along each time and what anchors gain (bench/remembered.py); --memory does no more.
 
 Which halves of the public sets constants were chosen on: bench/corpora.py and docs/decisions/0025-search.md.
 """

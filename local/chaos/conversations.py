@@ -14,7 +14,7 @@ from local.chaos.tripwire import Point, Recorded, Tripwire
 from local.chaos.world import Desk, World, webhook
 from local.workers import Ended
 
-SAID = "my name is Robin. We pour with the Heron crew."
+SAID = "My name is Robin. We pour with the Heron crew."
 """What everybody says of themselves: the name is noted with the reply, the crew by whoever reads the talk later."""
 
 _ASKED = """
@@ -113,7 +113,7 @@ class Conversations:
 
     def write(self, conversation: Conversation, message: str = "m") -> None:
         """One webhook, until it is answered."""
-        text = f"chaos {conversation.scenario.script} {conversation.tag}: {SAID} How wide is the crack at C4?"
+        text = f"chaos {conversation.scenario.script} {conversation.tag}. {SAID} How wide is the crack at C4?"
         payload = self.world.message(self.desk, conversation.number, text, f"{message}-{conversation.tag}")
         ended = self.invoke(conversation, "inbound", webhook(payload), 10)
         answer = getattr(ended.answer, "answer", ended.answer)

@@ -18,25 +18,25 @@ _TOLD = "The user does the accounts of the shop in Tally."
 def looked_through(desk: Desk) -> None:
     """A visitor tells of themselves."""
     talk = Conversation(desk)
-    talk.say("My name is Meera. I live in Pune. We do the accounts of the shop in Tally.")
+    talk.say("My name is Meera. I'm on the Gold plan. We do the accounts of the shop in Tally.")
     talk.look_through(SpendRefused("no room"))
     talk.look_through(*[ProviderUnavailable("away")] * 4, after=timedelta(hours=2))
     talk.look_through(answer(fact("about.software", "Tally", 1), episodes=[(_TOLD, [1])]), after=timedelta(hours=1))
-    talk.say("I live in Pune. We do the accounts of the shop in Tally.")
+    talk.say("I'm on the Gold plan. We do the accounts of the shop in Tally.")
     talk.look_through(answer(fact("city", "Zurich", 1), episodes=[(_TOLD, [1]), ("Tally has the shop.", [1])]))
-    talk.say("I have moved to Goa. Please forget my name.")
+    talk.say("I've switched to the Silver plan. Please forget my name.")
     desk.rows(
         "INSERT INTO embeddings (tenant_id, row_id, model, vector)"
         f" SELECT tenant_id, row_id, 'alike', '[1,0]' FROM episodes WHERE session_id = '{talk.session}' RETURNING 1"
     )
     talk.look_through(answer())
-    assert talk.facts() == {"city": "Goa", "about.software": "Tally"}
+    assert talk.facts() == {"plan": "Silver", "about.software": "Tally"}
     assert talk.episodes() == [(_TOLD, 2)]
     with desk.database.transaction(desk.admin) as tx:
         for hours in ("9 to 6", "8 to 6"):
             told = Common("team", "site-operations", "opening hours", hours)
             everybody.know(desk.admin, tx, told, desk.clock(), uuid7)
     with patch.object(keep, "MOST_LIVE", 3):
-        talk.say("I like mangoes, and I like jasmine tea.")
-    assert talk.facts().keys() >= {"city"}
+        talk.say("Remember that I like mangoes. Remember that I drink jasmine tea.")
+    assert talk.facts().keys() >= {"plan"}
     assert len(talk.facts()) == 3

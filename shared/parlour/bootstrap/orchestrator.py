@@ -16,7 +16,6 @@ from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import SecondsLeft
 from parlour.infra.settings import OrchestratorSettings, load
-from parlour.memory.facts import said
 from parlour.models.pictures import Pictures
 from parlour.turns.receive import Wake
 from parlour.turns.run import run
@@ -26,7 +25,6 @@ from parlour.turns.running import Services
 def preload() -> None:
     """What the first turn needs, before a snapshot."""
     preload_providers()
-    said.preload()
 
 
 @functools.cache

@@ -1,5 +1,5 @@
-"""What a turn's messages say of their writer in so many words becomes a fact with the turn's reply; what takes a model
-to see is left to be looked through later."""
+"""What a turn's messages obviously state of their writer becomes a fact with the turn's reply; everything else is left
+to a model, later."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -7,9 +7,8 @@ from datetime import datetime
 from parlour.infra.postgres import Transaction
 from parlour.memory import waking
 from parlour.memory.extracting import store as extracting
-from parlour.memory.facts import keep
-from parlour.memory.facts.fact import Candidate, Scope
-from parlour.memory.facts.said import Utterance, said
+from parlour.memory.facts import keep, obvious
+from parlour.memory.facts.fact import Candidate, Scope, Utterance
 from parlour.memory.facts.store import scope_of
 from parlour.memory.policy import policy
 from parlour.memory.waking import Later
@@ -39,4 +38,4 @@ def noticing(running: Running, now: datetime) -> Callable[[Transaction], list[La
 def _said(running: Running) -> list[Candidate]:
     """Of what the user wrote, as long as it can be read; what a tool answered they did not write."""
     written = [one for one in running.inputs if one.kind != polite.TOOL_RESULT and len(one.body) <= polite.LONGEST_TEXT]
-    return said([Utterance(one.id, one.body, one.received_at) for one in written])
+    return obvious.find_facts([Utterance(one.id, one.body, one.received_at) for one in written])

@@ -197,8 +197,8 @@ def test_a_file_goes_with_what_was_read_from_it_and_with_the_turns_that_drew_fro
 
 def test_a_fact_goes_alone_and_is_not_made_anew_by_what_it_was_drawn_from(aviary: Aviary, talk: Talk) -> None:
     desk = aviary.desk
-    told = talk.say("I live in Pune.", says("Nice."))
-    ((fact,),) = desk.rows("SELECT id FROM facts WHERE key = 'city' AND value = 'Pune'")
+    told = talk.say("Remember that my flat is in Pune.", says("Nice."))
+    ((fact,),) = desk.rows("SELECT id FROM facts WHERE value = 'my flat is in Pune'")
     desk.clock.now += timedelta(minutes=1)
     assert "Pune" in talk.prompt("Where do I live, do you know?")
     before = aviary.rows()
@@ -206,10 +206,10 @@ def test_a_fact_goes_alone_and_is_not_made_anew_by_what_it_was_drawn_from(aviary
     assert untold(before, aviary.rows(), report) == []
     assert left(desk, "facts") == []
     assert desk.rows("SELECT key, decision, messages FROM fact_decisions WHERE decision = 'forgotten'") == [
-        ("city", "forgotten", [told])
+        ("about.flat_pune", "forgotten", [told])
     ]
     assert "still says it" in canonical(report["out_of_reach"])
-    assert talk.one("body", told) == "I live in Pune."
+    assert talk.one("body", told) == "Remember that my flat is in Pune."
 
 
 def test_what_is_not_there_is_not_found_and_what_was_forgotten_gives_its_report_again(

@@ -21,33 +21,33 @@ def test_words_from_before_everything_was_forgotten_bring_nothing_back(desk: Des
 
 def test_a_fact_that_was_forgotten_is_not_made_anew_by_its_own_words(desk: Desk) -> None:
     talk = Conversation(desk)
-    message = talk.say("I live in Pune.")
+    message = talk.say("I'm on the Gold plan.")
     desk.rows(
         "INSERT INTO fact_decisions (tenant_id, id, user_id, binding_id, session_id, key, origin, decision, messages,"
-        f" at) SELECT tenant_id, '{uuid7(desk.clock())}', user_id, binding_id, session_id, 'city', 'said', 'forgotten',"
+        f" at) SELECT tenant_id, '{uuid7(desk.clock())}', user_id, binding_id, session_id, 'plan', 'said', 'forgotten',"
         f" messages, now() FROM facts WHERE '{message}' = ANY(messages) RETURNING 1"
     )
     desk.rows("DELETE FROM facts RETURNING 1")
-    talk.look_through(answer(fact("city", "Pune", 1), fact("home_town", "Pune", 1)))
+    talk.look_through(answer(fact("plan", "Gold", 1), fact("preference.metal", "Gold", 1)))
     assert talk.facts() == {}
-    talk.say("I live in Pune.")
-    assert talk.facts() == {"city": "Pune"}
+    talk.say("I'm on the Gold plan.")
+    assert talk.facts() == {"plan": "Gold"}
 
 
 def test_forget_that_is_what_was_said_just_now(desk: Desk) -> None:
     talk = Conversation(desk)
-    talk.say("I live in Pune. My budget is 40 lakhs.")
+    talk.say("I'm on the Gold plan. Please reply in Hindi.")
     talk.say("Please create a task for the crane.")
     talk.say("Forget that.")
-    assert set(talk.facts()) == {"city", "budget"}
+    assert set(talk.facts()) == {"plan", "language"}
     talk.say("My name is Meera.")
     talk.say("Please forget that.")
-    assert set(talk.facts()) == {"city", "budget"}
+    assert set(talk.facts()) == {"plan", "language"}
 
 
 def test_forget_everything_twice_in_a_turn_of_much_that_is_known(desk: Desk) -> None:
     talk = Conversation(desk)
-    talk.say("I live in Pune.")
+    talk.say("My name is Meera.")
     desk.rows(
         "INSERT INTO facts (tenant_id, id, scope, user_id, binding_id, key, value, confidence, origin, valid_from,"
         " sure_at, created_at)"
@@ -62,10 +62,10 @@ def test_forget_everything_twice_in_a_turn_of_much_that_is_known(desk: Desk) -> 
 
 def test_the_same_value_read_late_in_an_old_message_does_not_reach_back_into_the_time_of_another(desk: Desk) -> None:
     talk = Conversation(desk)
-    for town in ("I live in Chennai.", "I have moved to Pune.", "I have moved back to Chennai."):
-        talk.say(town)
+    for plan in ("Gold", "Silver", "Gold"):
+        talk.say(f"I'm on the {plan} plan.")
         desk.clock.now += timedelta(days=1)
-    talk.look_through(answer(fact("city", "Chennai", 1)))
+    talk.look_through(answer(fact("plan", "Gold", 1)))
     ((overlaps,),) = desk.rows(
         "SELECT count(*) FROM facts a JOIN facts b ON a.id <> b.id AND a.key = b.key"
         " WHERE tstzrange(a.valid_from, a.valid_until) && tstzrange(b.valid_from, b.valid_until)"

@@ -27,7 +27,7 @@ def test_who_tells_too_much_loses_what_was_of_the_least_use(desk: Desk) -> None:
     told(talk, 2, "new")
     talk.say("My name is Meera.")
     assert crowded(talk) == []
-    talk.say("I live in Pune. I like mangoes.")
+    talk.say("I'm on the Gold plan. Remember that I like mangoes.")
     assert len(talk.facts()) == MOST_LIVE
     assert crowded(talk) == [("preference.k3",), ("preference.k6",)]
     assert ("preference.k3", "crowded_out") in talk.decisions("said")
@@ -35,12 +35,12 @@ def test_who_tells_too_much_loses_what_was_of_the_least_use(desk: Desk) -> None:
 
 def test_what_the_vocabulary_has_a_key_for_and_what_was_put_right_stays(desk: Desk) -> None:
     talk = Conversation(desk)
-    talk.say("My name is Meera. I am allergic to peanuts.")
+    talk.say("My name is Meera. I'm on the Gold plan.")
     desk.rows("UPDATE facts SET recalled = 50, sure_at = sure_at - interval '1 year' RETURNING 1")
     told(talk, 1, "right", recalled="60")
     desk.rows("UPDATE facts SET origin = 'edited' WHERE key = 'preference.right1' RETURNING 1")
     told(talk, MOST_LIVE - 3, recalled="5")
-    talk.say("I live in Pune.")
+    talk.say("Please reply in Hindi.")
     assert crowded(talk) == [("preference.k1",)]
 
 
@@ -48,9 +48,9 @@ def test_more_than_are_added_go_until_there_is_room(desk: Desk) -> None:
     """Two users who turned out to be one may know twice as much."""
     talk = Conversation(desk)
     told(talk, MOST_LIVE + 10)
-    talk.say("I live in Pune.")
+    talk.say("Please reply in Hindi.")
     assert len(talk.facts()) == MOST_LIVE + 9
-    talk.say("My name is Meera. I am a vegetarian. I work at Google. I drive a Nano. I like jasmine tea.")
+    talk.say("My name is Meera. I'm on the Gold plan. I prefer email. Call me Mira. No voice notes.")
     assert len(talk.facts()) <= MOST_LIVE + 5
 
 
@@ -64,11 +64,10 @@ def test_everything_is_forgotten_however_much_it_is(desk: Desk) -> None:
 def test_what_was_known_last_is_read_key_by_key(desk: Desk) -> None:
     """What was taken back is not brought back by what was said before, whatever else is known."""
     talk = Conversation(desk)
-    talk.say("I live in Pune.")
-    talk.say("I have moved to Goa.")
-    talk.say("Please forget my city.")
-    talk.say("I live in Pune.")
-    assert talk.facts() == {"city": "Pune"}
-    assert talk.decisions("said") == [
-        ("city", "contradicts"), ("city", "new"), ("city", "new"), ("city", "retracted"),
-    ]  # fmt: skip
+    talk.say("I'm on the Gold plan.")
+    talk.say("I've switched to the Silver plan.")
+    talk.say("Please forget my plan.")
+    talk.say("I'm on the Gold plan.")
+    assert talk.facts() == {"plan": "Gold"}
+    decisions = ("contradicts", "new", "new", "retracted")
+    assert talk.decisions("said") == [("plan", decision) for decision in decisions]

@@ -9,44 +9,44 @@ from tests.integration.memory.read_through import Conversation
 
 def test_what_is_said_in_so_many_words_is_known_when_the_reply_is_there(desk: Desk) -> None:
     talk = Conversation(desk)
-    message = talk.say("My name is Meera and I live in Pune.")
-    assert talk.facts() == {"name": "Meera", "city": "Pune"}
+    message = talk.say("My name is Meera, and please reply in Hindi. I live in Pune.")
+    assert talk.facts() == {"name": "Meera", "language": "Hindi"}
     rows = desk.rows("SELECT origin, messages, session_id, turn_id IS NOT NULL, valid_until FROM facts ORDER BY key")
     assert rows == [("said", [message], talk.session, True, None)] * 2
-    assert talk.decisions("said") == [("city", "new"), ("name", "new")]
+    assert talk.decisions("said") == [("language", "new"), ("name", "new")]
 
 
 def test_a_new_value_takes_the_place_of_the_old_one_which_keeps_its_time(desk: Desk) -> None:
     talk = Conversation(desk)
-    talk.say("I live in Pune.")
-    talk.say("I have moved to Goa.")
-    assert talk.facts() == {"city": "Goa"}
+    talk.say("I'm on the Gold plan.")
+    talk.say("I've switched to the Silver plan.")
+    assert talk.facts() == {"plan": "Silver"}
     ((value, ended, follows, in_time),) = desk.rows(
         "SELECT old.value, old.ended, new.value, old.valid_until = new.valid_from"
         " FROM facts old JOIN facts new ON new.id = old.superseded_by"
     )
-    assert (value, ended, follows, in_time) == ("Pune", "contradicted", "Goa", True)
+    assert (value, ended, follows, in_time) == ("Gold", "contradicted", "Silver", True)
 
 
 def test_what_is_taken_back_ends_and_nothing_follows(desk: Desk) -> None:
     talk = Conversation(desk)
-    talk.say("My email is meera@example.org. I live in Pune.")
-    talk.say("Please forget my email.")
-    assert talk.facts() == {"city": "Pune"}
-    assert desk.rows("SELECT ended, superseded_by FROM facts WHERE key = 'email'") == [("retracted", None)]
+    talk.say("My name is Meera. I'm on the Gold plan.")
+    talk.say("Please forget my plan.")
+    assert talk.facts() == {"name": "Meera"}
+    assert desk.rows("SELECT ended, superseded_by FROM facts WHERE key = 'plan'") == [("retracted", None)]
 
 
 def test_a_conversation_that_others_read_leaves_nothing(desk: Desk) -> None:
     talk = Conversation(desk)
     talk.share()
-    talk.say("My name is Meera and I live in Pune.")
+    talk.say("My name is Meera.")
     assert (talk.facts(), talk.due(), talk.decisions("said")) == ({}, [], [])
 
 
 def test_an_agent_that_tells_no_facts_keeps_none(desk: Desk) -> None:
     desk.rows("""UPDATE agents SET memory_policy = '{"facts": 0}' RETURNING 1""")
     talk = Conversation(desk)
-    talk.say("I live in Pune.")
+    talk.say("My name is Meera.")
     assert talk.facts() == {}
 
 
@@ -79,6 +79,6 @@ def test_the_first_new_turn_is_looked_at_in_five_minutes_and_many_at_once(desk: 
 def test_a_queue_that_is_away_takes_no_reply_from_anybody(desk: Desk) -> None:
     talk = Conversation(desk)
     desk.memory.broken = QueueUnavailable()
-    talk.say("I live in Pune.")
-    assert talk.facts() == {"city": "Pune"}
+    talk.say("My name is Meera.")
+    assert talk.facts() == {"name": "Meera"}
     assert len(talk.due()) == 1

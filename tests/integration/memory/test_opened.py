@@ -22,7 +22,7 @@ def test_what_was_said_while_it_was_open_is_not_looked_through_later(desk: Desk)
 def test_what_waits_for_its_answer_when_it_is_closed_was_said_in_the_open(desk: Desk) -> None:
     talk = Conversation(desk)
     talk.share()
-    desk.write_web(talk.visitor, talk.session, "I live in Pune.")
+    desk.write_web(talk.visitor, talk.session, "Please reply in Hindi.")
     talk.share("private")
     desk.model.script = [says("I see.")]
     desk.run()
@@ -34,31 +34,31 @@ def test_a_turn_that_is_under_way_when_it_is_closed_was_said_in_the_open(desk: D
     talk = Conversation(desk)
     talk.share()
     desk.model.during = lambda: talk.share("private")
-    talk.say("I live in Pune.")
+    talk.say("Please reply in Hindi.")
     desk.model.during = lambda: None
     assert talk.facts() == {}
-    talk.look_through(answer(fact("city", "Pune", 1)))
+    talk.look_through(answer(fact("language", "Hindi", 1)))
     assert (talk.facts(), talk.reader.requests) == ({}, [])
 
 
 def test_what_is_opened_twice_stays_out_up_to_the_last_time(desk: Desk) -> None:
     talk = Conversation(desk)
     talk.share("role_gated")
-    talk.say("I live in Pune.")
+    talk.say("Please reply in Hindi.")
     talk.share("shared")
     talk.say("My name is Meera.")
     talk.share("private")
     talk.share("private")
-    talk.say("I am a vegetarian.")
-    talk.look_through(answer(fact("city", "Pune", 1), fact("name", "Meera", 1)))
-    assert talk.facts() == {"diet": "vegetarian"}
+    talk.say("I'm on the Gold plan.")
+    talk.look_through(answer(fact("language", "Hindi", 1), fact("name", "Meera", 1)))
+    assert talk.facts() == {"plan": "Gold"}
 
 
 def test_what_was_said_in_confidence_before_is_kept(desk: Desk) -> None:
     talk = Conversation(desk)
-    talk.say("I live in Pune.")
+    talk.say("My name is Meera.")
     talk.share()
-    assert talk.facts() == {"city": "Pune"}
+    assert talk.facts() == {"name": "Meera"}
 
 
 def test_no_turn_that_was_open_is_consolidated(desk: Desk) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from bench.clerk import Clerk
 from bench.memory import MONTH
-from bench.months import Month, Turn, read
+from bench.month import Month, Turn, read
 from parlour.context.segment import text_block
 from parlour.infra.jsonable import JsonObject
 from parlour.memory.extracting import asking, prompt
@@ -53,24 +53,24 @@ def said(clerk: Clerk, system: str, asked: str, tries: int = 1) -> str:
 
 def test_it_answers_every_message_with_what_the_script_says_of_it(month: Month) -> None:
     clerk = Clerk(month)
-    for visit in month.visits:
+    for visit in month.sessions:
         clerk.extractions = 0  # no broken answer
         given = read_facts(facts_of(clerk, visit.turns))
-        wanted = [one for turn in visit.turns for one in (*turn.model, *turn.wrong)]
+        wanted = [one for turn in visit.turns for one in (*turn.right, *turn.wrong)]
         assert [(one.key, one.value) for one in given.facts] == [
             (one.key, one.value) for one in wanted if one.value is not None
         ]
         assert given.malformed == sum(one.value is None for one in wanted)
         numbers = {line.body: number for number, line in stretch(visit.turns).labelled().items()}
         named = [
-            numbers[turn.user] for turn in visit.turns for one in (*turn.model, *turn.wrong) if one.value is not None
+            numbers[turn.user] for turn in visit.turns for one in (*turn.right, *turn.wrong) if one.value is not None
         ]
         assert [one.lines for one in given.facts] == [(number,) for number in named]
 
 
 def test_a_seventh_answer_is_no_json_until_it_is_asked_for_again(month: Month) -> None:
     clerk = Clerk(month, extractions=6)
-    turns = month.visits[0].turns
+    turns = month.sessions[0].turns
     with pytest.raises(Unusable):
         read_facts(facts_of(clerk, turns))
     assert read_facts(facts_of(clerk, turns, tries=3)).facts
@@ -93,4 +93,4 @@ def test_a_third_of_its_summaries_forgets_and_a_third_makes_figures_up(month: Mo
 
 
 def test_it_is_a_model_whose_answers_are_json(month: Month) -> None:
-    assert json.loads(facts_of(Clerk(month), month.visits[0].turns))["episodes"]
+    assert json.loads(facts_of(Clerk(month), month.sessions[0].turns))["episodes"]

@@ -8,17 +8,11 @@ from uuid import UUID
 
 from parlour.memory.extracting.answers import Answered, EpisodeItem, FactItem
 from parlour.memory.extracting.reading import Line, Stretch
-from parlour.memory.facts import keys
-from parlour.memory.facts.evidence import evidence
-from parlour.memory.facts.fact import Candidate, Origin, Refusal
-from parlour.memory.facts.own_text import own_text
-from parlour.memory.facts.said import said
+from parlour.memory.facts import evidence, keys, obvious
+from parlour.memory.facts.evidence import own_text
+from parlour.memory.facts.fact import SUREST_OF_MODELS, Candidate, Origin, Refusal
 from parlour.memory.facts.sensitive import is_sensitive
-from parlour.memory.facts.values import same
 from parlour.memory.facts.wording import holds, says, telling, words
-
-_SUREST = 0.9
-"""What a model read is never surer than what a rule found said in so many words."""
 
 _OWN_SHARE = 0.5
 """Of an episode's telling words, how many are the user's."""
@@ -44,14 +38,13 @@ class Checked:
 
 
 def check(answered: Answered, stretch: Stretch, origin: Origin = "extracted") -> Checked:
-    """Hold an answer against the stretch that it was given for, together with what the rules read there of what the
-    user takes back: a fact that only a model finds may have been taken back before anybody had found it."""
+    """Check an answer against the stretch that it was given for, together with what the user obviously takes back
+    there: a fact that only a model finds may have been taken back before anybody had found it."""
     by_number = stretch.labelled()
-    spoken = said(stretch.utterances)
-    candidates: list[Candidate] = [one for one in spoken if one.ends]
+    candidates: list[Candidate] = [one for one in obvious.find_facts(stretch.utterances) if one.ends]
     refusals: list[Refusal] = [Refusal("", "malformed", "entry") for _ in range(answered.malformed)]
     for item in answered.facts:
-        found = _fact(item, by_number, spoken, origin)
+        found = _fact(item, by_number, origin)
         (candidates if isinstance(found, Candidate) else refusals).append(found)  # type: ignore[arg-type]
     episodes: list[Told] = []
     for told in answered.episodes:
@@ -63,9 +56,7 @@ def check(answered: Answered, stretch: Stretch, origin: Origin = "extracted") ->
     return Checked(tuple(candidates), tuple(replace(one, origin=origin) for one in refusals), tuple(episodes))
 
 
-def _fact(
-    item: FactItem, by_number: Mapping[int, Line], spoken: Sequence[Candidate], origin: Origin
-) -> Candidate | Refusal:
+def _fact(item: FactItem, by_number: Mapping[int, Line], origin: Origin) -> Candidate | Refusal:
     key = keys.key_of(item.key)
     named = [by_number[number] for number in item.lines if number in by_number]
     ids = tuple(line.id for line in named)
@@ -75,28 +66,16 @@ def _fact(
         return Refusal(key, "unknown_message", "", item.confidence, ids)
     if is_sensitive(key, item.value):
         return Refusal(key, "sensitive", "", item.confidence, ids)
-    found = evidence(key, item.value, [line.body for line in named], ends=item.ends)
-    if found.problem is not None:
-        return Refusal(key, found.problem, "", item.confidence, ids)
-    if not item.ends and _is_disputed(key, item.value, spoken, ids):
-        return Refusal(key, "not_stated", "said of something else", item.confidence, ids)
+    problem = evidence.find_problem(key, item.value, [line.body for line in named], ends=item.ends)
+    if problem is not None:
+        return Refusal(key, problem, "", item.confidence, ids)
     at = max(line.at for line in _saying(named, item.value))
-    return Candidate(
-        key, item.value, min(item.confidence, _SUREST), origin, at, ids, ends=item.ends, changes=found.changes
-    )  # fmt: skip
+    return Candidate(key, item.value, min(item.confidence, SUREST_OF_MODELS), origin, at, ids, ends=item.ends)
 
 
 def _saying(named: Sequence[Line], value: str) -> Sequence[Line]:
     """Of the named messages, those that say the value; all, where it takes them together."""
     return [line for line in named if says(own_text(line.body), value)] or named
-
-
-def _is_disputed(key: str, value: str, spoken: Sequence[Candidate], ids: Sequence[UUID]) -> bool:
-    """Whether the user said these words, in so many words, of something else for which there is a key."""
-    others = [one for one in spoken if set(one.messages) & set(ids) and not one.ends and same(one.value, value)]
-    return any(one.key in keys.KEYS and key in keys.KEYS and one.key != key for one in others) and not any(
-        one.key == key for one in others
-    )
 
 
 def _episode(item: EpisodeItem, by_number: Mapping[int, Line], stretch: Stretch) -> Told | Refusal:

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from parlour.memory.facts.own_text import own_text
-from parlour.memory.facts.said import Utterance
+from parlour.memory.facts.evidence import own_text
+from parlour.memory.facts.fact import Utterance
 
 MOST_TURNS = 20
 """Turns that are read at once; of a longer stretch the rest follows."""
@@ -44,7 +44,7 @@ class Stretch:
 
     @property
     def utterances(self) -> list[Utterance]:
-        """The same for the rules."""
+        """The same, as `obvious` reads them."""
         return [Utterance(line.id, line.body, line.at) for line in self.own]
 
     def labelled(self) -> dict[int, Line]:

@@ -6,7 +6,7 @@ from typing import Literal
 from uuid import UUID
 
 type Origin = Literal["said", "extracted", "consolidated", "edited"]
-"""said: in so many words, found by a rule; extracted, consolidated: by a model; edited: by a person who may."""
+"""said: stated in a fixed phrase (`obvious`); extracted, consolidated: found by a model; edited: by a person."""
 
 type Taken = Literal["new", "same", "refines", "contradicts", "retracted"]
 """What changes something: a first value, the one that is known, a fuller one, another one, none any more."""
@@ -18,12 +18,12 @@ type Refused = Literal[
 """What changes nothing, and why.
 
 duplicate        taken from the very messages that the fact was taken from, or one that was forgotten.
-weaker           less sure than what it would replace, and the user did not say that anything changed.
+weaker           less sure than what it would replace.
 older            said before what is known by now, or before it, or everything, was taken back.
 nothing_to_end   taken back, and nothing of the kind is known.
 below_floor      less sure than anything that is kept.
 not_users_own    its words stand in none of the user's own messages.
-not_stated       the user asked, supposed or said it of somebody else.
+not_stated       the user only asked for it, or takes nothing back there.
 unknown_message  it names no message of the user's.
 sensitive        a password, a card, a number of an identity paper: never kept.
 malformed        it could not be read, or there was no answer for the reason beside it.
@@ -35,12 +35,24 @@ type Decision = Taken | Refused | Literal["crowded_out"]
 FLOOR = 0.6
 """Nothing less sure is kept."""
 
+#: The highest confidence of a fact that a model found.
+SUREST_OF_MODELS = 0.9
+
 MOST_LIVE = 500
 """Facts that are live of one user with one binding; every turn ranks them all. Who talks to an agent of themselves all
 day comes to some thirty in a month."""
 
 LONGEST_VALUE = 300
 """Letters of a value; a longer one is no fact but a text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Utterance:
+    """A message of a user's: its text as it came, and when we received it."""
+
+    id: UUID
+    text: str
+    at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +63,6 @@ class Candidate:
     messages    the user's own, of one session, that it is taken from.
     ends        it is so no longer; `value` are the words for what, "" where the key says it.
     everything  with `ends`: whatever is known.
-    instead_of  what it takes the place of, in the user's words: the key is then that fact's.
-    adds        it holds beside what is known.
-    changes     the user said that it is otherwise now.
     """
 
     key: str
@@ -64,9 +73,6 @@ class Candidate:
     messages: tuple[UUID, ...] = ()
     ends: bool = False
     everything: bool = False
-    instead_of: str = ""
-    adds: bool = False
-    changes: bool = False
 
 
 @dataclass(frozen=True, slots=True)

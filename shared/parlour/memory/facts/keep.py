@@ -185,8 +185,8 @@ class _Keeping:
 
     def _replace(self, candidate: Candidate, verdict: Verdict, latest: Known) -> UUID | None:
         """The old row ends first: there is never more than one that is live. What says both was taken from both."""
-        adds = candidate.adds and latest.key in keys.ADDITIVE
-        messages = rules.merged_messages(latest.messages, candidate.messages) if adds else candidate.messages
+        both = verdict.value != candidate.value
+        messages = rules.merged_messages(latest.messages, candidate.messages) if both else candidate.messages
         new_id = next(self.ids)
         ended = "refined" if verdict.decision == "refines" else "contradicted"
         if not self._end(candidate, latest, ended, new_id):

@@ -1,10 +1,9 @@
-"""Under which key a fact stands: a small vocabulary, and open rooms for what people like, have and belong to. Pure."""
+"""The keys of facts: a small vocabulary, and open rooms for what people like, have and belong to. Pure."""
 
 import re
 import unicodedata
 from collections.abc import Mapping
 
-from parlour.memory.facts.wording import telling, words
 from parlour.models.words import vocabulary
 
 KEYS: Mapping[str, str] = {
@@ -41,14 +40,11 @@ ROOMS: Mapping[str, str] = {
 }
 """Open rooms of keys; what follows the point is free."""
 
+#: Keys of which a shorter value is the same said less exactly.
 GRADED = vocabulary("name city home_town address delivery_address birthday company job vehicle")
-"""Keys of which a shorter value is the same said less exactly."""
 
-ADDITIVE = frozenset({"allergy", "family.children", "family.pets"})
-"""Keys that may hold several values at once."""
-
-INSTEAD = {"phone": "about.landline"}
-"""What a key means for those of whom nothing is known under it: who has no phone number but a landline means that."""
+#: Keys that hold several values at once: another one is added, so that no allergy is lost to the next.
+ADDITIVE = frozenset({"allergy"})
 
 _OTHER_NAMES = {
     "name": "full_name first_name user_name username own_name",
@@ -73,54 +69,6 @@ _OTHER_NAMES = {
     "timezone": "time_zone tz",
     "vehicle": "car bike drives motorbike scooter",
 }
-_FAMILY = vocabulary(
-    "wife husband spouse partner fiance fiancee son daughter child children kids kid baby mother father mom mum mummy "
-    "dad daddy brother sister grandmother grandfather uncle aunt cousin girlfriend boyfriend nephew niece dog cat pet "
-    "pets"
-)
-_SAME_RELATION = {
-    "mom": "mother", "mum": "mother", "mummy": "mother", "dad": "father", "daddy": "father", "kids": "children",
-    "kid": "child", "pet": "pets", "spouse": "partner",
-}  # fmt: skip
-_ATTRIBUTES = vocabulary(
-    "size group number id code school college university nickname colour color team hobby industry field department "
-    "major subject gym bank airline hotel brand handle username height weight shoe shirt flat floor apartment blood "
-    "salary income religion nationality citizenship course degree class grade batch district village state country "
-    "landmark supplier vendor currency units unit specialty speciality sport instrument band website domain shop store"
-)
-"""Last words of what people have for longer than a talk."""
-
-_PASSING = vocabulary(
-    "question problem issue order concern point guess fault bad flight train bus booking ticket meeting appointment "
-    "delivery package parcel invoice refund claim case complaint visit trip stay payment bill request query idea "
-    "understanding feeling hope phone laptop computer screen app internet connection card account mistake turn time "
-    "day week morning evening night life opinion plan answer reply message next last first second third only main "
-    "goal reason worry fear dream suggestion advice feedback thought view mood head back leg throat stomach battery "
-    "car bike order status balance limit score result exam interview deadline due rent fee advance deposit exact "
-    "current previous old best worst favourite favorite own whole entire"
-)
-"""Words for what is so today only, or is no attribute of a person."""
-
-_TOPICS = {
-    "drink": "tea coffee chai juice water milk beer wine soda lassi buttermilk",
-    "food": "biryani pizza pasta dosa idli rice sushi burgers curry sandwich sandwiches salad noodles",
-    "seat": "aisle window seat seats",
-    "time": "morning mornings evening evenings afternoon afternoons night nights weekday weekdays weekend weekends",
-    "answers": "short brief long detailed concise answers replies bullet bullets points explanations summaries",
-    "currency": "euros euro rupees rupee dollars dollar inr usd eur gbp",
-    "units": "metric imperial celsius fahrenheit kilometres kilometers miles kilograms pounds",
-    "room": "room rooms floor",
-    "colour": "red blue green yellow black white grey gray purple pink orange brown",
-    "tone": "formal informal casual friendly polite",
-    "theme": "dark light mode theme",
-}
-_TOPIC_OF = {word: topic for topic, them in _TOPICS.items() for word in them.split()}
-_KEY_WORDS = {
-    "pays_by": "upi cash card cards netbanking emi paypal cheque gpay paytm",
-    "contact_by": "whatsapp sms email e-mail telegram phone call calls",
-    "diet": "vegetarian vegan jain halal kosher",
-}
-_KEY_BY_WORD = {word: key for key, them in _KEY_WORDS.items() for word in them.split()}
 _KEY_OF = {other: key for key, others in _OTHER_NAMES.items() for other in others.split()}
 _SHAPES = {
     "email": re.compile(r"^\S+@\S+\.\S+$"),
@@ -138,7 +86,7 @@ _LONGEST_PART = 40
 
 
 def key_of(written: str) -> str | None:
-    """The key that is meant, as it is kept; None when nothing is.
+    """Return the key that a model or a person means by a name, as it is stored; None when the name has no word.
 
     A name without a room that is not in the vocabulary is something `about` the user; of rooms there are only two
     floors.
@@ -153,70 +101,18 @@ def key_of(written: str) -> str | None:
     known = whole if whole in KEYS else _KEY_OF.get(whole)
     if known:
         return known
-    if whole in _FAMILY:
-        return f"family.{_SAME_RELATION.get(whole, whole)}"
     liked = _LIKING.sub("", whole)
     return f"preference.{liked}" if liked and liked != whole else f"about.{whole[:_LONGEST_PART]}"
 
 
 def fits(key: str, value: str) -> bool:
-    """Whether a value has the shape of what its key is about."""
+    """Return whether a value has the shape of what its key is about."""
     shape = _SHAPES.get(key)
     return shape is None or shape.search(value) is not None
 
 
-def relation(word: str) -> str:
-    """The key of what somebody is to the user: a wife's, a boss's."""
-    slug = _slug(word)
-    return f"family.{_SAME_RELATION.get(slug, slug)}" if slug in _FAMILY else f"contact.{slug}"
-
-
-def preference(value: str) -> str | None:
-    """The key of something liked, disliked or wanted: what is usually an alternative to something else stands under
-    what both are of, so that tea takes the place of coffee; else under its own last word."""
-    told = telling(value)
-    for word in (*told, *words(value)):
-        if word in _KEY_BY_WORD:
-            return _KEY_BY_WORD[word]
-    topics = [_TOPIC_OF[word] for word in words(value) if word in _TOPIC_OF]
-    return key_of(f"preference.{topics[-1] if topics else told[-1]}") if told else None
-
-
-def is_taken(word: str) -> bool:
-    """Whether a word is something that people drink or eat."""
-    return _TOPIC_OF.get(word) in ("drink", "food")
-
-
-def standing(value: str) -> str | None:
-    """The key of how something is always to be done."""
-    topics = [_TOPIC_OF[word] for word in words(value) if word in _TOPIC_OF]
-    return f"preference.{topics[0]}" if topics else liking(value, most=2)
-
-
-def liking(value: str, most: int = 3) -> str | None:
-    """The key of something liked or disliked: people like many things at once, so each has its own."""
-    told = telling(value)
-    return key_of(f"preference.{' '.join(told[:most])}") if told else None
-
-
-def lasting(what: str) -> bool | None:
-    """Whether somebody's so-and-so is theirs for longer than a talk: surely, perhaps (False), or not at all (None)."""
-    said = words(what)
-    if not said or any(word in _PASSING for word in said):
-        return None
-    known = key_of(what.removeprefix("new ").removeprefix("current "))
-    return said[-1] in _ATTRIBUTES or said[0] in _ATTRIBUTES or (known is not None and known in KEYS)
-
-
-def key_named(value: str) -> str:
-    """The key that words are the name of, "" when they name none of the vocabulary."""
-    slug = _slug(value)
-    known = slug if slug in KEYS else _KEY_OF.get(slug, "")
-    return known or (relation(slug) if slug in _FAMILY else "")
-
-
 def known_names(key: str) -> frozenset[str]:
-    """The words by which people call what the key is about."""
+    """Return the words by which people call what the key is about."""
     names = [key.rpartition(".")[2], *_OTHER_NAMES.get(key, "").split()]
     return frozenset(word for name in names for word in name.split("_"))
 
@@ -228,8 +124,6 @@ def _in_room(room: str, what: str) -> str | None:
     known = what if what in KEYS else _KEY_OF.get(what)
     if known and room in ("preference", "about"):
         return known
-    if room == "family":
-        what = _SAME_RELATION.get(what, what)
     return f"{room}.{what[:_LONGEST_PART]}"
 
 

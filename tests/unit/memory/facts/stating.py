@@ -3,10 +3,9 @@
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
-from parlour.memory.facts import rules
-from parlour.memory.facts.fact import Candidate, Known, Origin
+from parlour.memory.facts import obvious, rules
+from parlour.memory.facts.fact import Candidate, Known, Origin, Utterance
 from parlour.memory.facts.rules import Verdict
-from parlour.memory.facts.said import Utterance, said
 
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 
@@ -21,12 +20,10 @@ def message(number: int) -> UUID:
 
 def candidate(
     value: str, minute: int = 0, key: str = "city", confidence: float = 0.9, origin: Origin = "said", *,
-    ends: bool = False, adds: bool = False, changes: bool = False,
+    ends: bool = False,
 ) -> Candidate:  # fmt: skip
     """Said in a message of its own, the minute's."""
-    return Candidate(
-        key, value, confidence, origin, at(minute), (message(minute),), ends=ends, adds=adds, changes=changes
-    )  # fmt: skip
+    return Candidate(key, value, confidence, origin, at(minute), (message(minute),), ends=ends)
 
 
 def known(value: str, minute: int = 0, key: str = "city", confidence: float = 0.9, origin: Origin = "said") -> Known:
@@ -38,8 +35,8 @@ def known(value: str, minute: int = 0, key: str = "city", confidence: float = 0.
 
 
 def told(text: str, minute: int = 0) -> list[Candidate]:
-    """What the rules read of a message."""
-    return said([Utterance(message(minute), text, at(minute))])
+    """The obvious facts of a message."""
+    return obvious.find_facts([Utterance(message(minute), text, at(minute))])
 
 
 def pairs(text: str) -> list[tuple[str, str]]:

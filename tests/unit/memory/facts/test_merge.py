@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as some
 
-from parlour.memory.facts.fact import FLOOR, Candidate, Origin
+from parlour.memory.facts.fact import FLOOR, SUREST_OF_MODELS, Candidate, Origin
 from parlour.memory.facts.rules import decide, resolve, surer
-from tests.unit.memory.facts.stating import Memory, at, candidate, known, message
+from tests.unit.memory.facts.stating import Memory, at, candidate, known
 
 CITIES = ("Pune", "Goa", "Chennai", "Delhi")
 PLACES = some.sampled_from(CITIES)
@@ -39,20 +39,21 @@ def test_what_the_user_says_later_takes_the_place_of_what_was_surer() -> None:
     assert decide(candidate("Goa", 5, confidence=0.7), known("Pune", confidence=0.95)).decision == "contradicts"
 
 
-def test_what_a_model_reads_later_does_so_only_if_it_is_as_sure_or_the_user_said_that_it_changed() -> None:
-    there = known("Pune", confidence=0.9)
-    for confidence, changes, decision in (
-        (0.8, False, "weaker"),
-        (0.9, False, "contradicts"),
-        (0.7, True, "contradicts"),
+def test_what_a_model_reads_later_replaces_only_if_it_is_as_sure_as_models_are() -> None:
+    for confidence, sure, decision in (
+        (0.8, 0.9, "weaker"),
+        (0.8, 0.8, "contradicts"),
+        (0.9, 0.9, "contradicts"),
+        (SUREST_OF_MODELS, 0.99, "contradicts"),
+        (0.85, 0.99, "weaker"),
     ):
-        read = candidate("Goa", 5, confidence=confidence, origin="extracted", changes=changes)
-        assert decide(read, there).decision == decision
+        read = candidate("Goa", 5, confidence=confidence, origin="extracted")
+        assert decide(read, known("Pune", confidence=sure)).decision == decision
 
 
 def test_what_a_person_has_put_right_is_changed_by_what_the_user_says_and_by_no_model() -> None:
     there = known("Pune", confidence=1.0, origin="edited")
-    assert decide(candidate("Goa", 5, origin="extracted", confidence=0.9, changes=True), there).decision == "weaker"
+    assert decide(candidate("Goa", 5, origin="extracted", confidence=0.9), there).decision == "weaker"
     assert decide(candidate("Goa", 5), there).decision == "contradicts"
 
 
@@ -71,23 +72,48 @@ def test_what_was_taken_back_does_not_come_back_of_what_was_said_before() -> Non
     assert memory.value() == "Pune"
 
 
-def test_one_who_also_has_another_has_both() -> None:
-    verdict = decide(candidate("shellfish", 5, key="allergy", adds=True), known("peanuts", key="allergy"))
+def test_another_allergy_is_added_and_another_city_replaces() -> None:
+    there = known("peanuts", key="allergy", confidence=0.99)
+    verdict = decide(candidate("shellfish", 5, key="allergy", confidence=0.7, origin="extracted"), there)
     assert (verdict.decision, verdict.value) == ("refines", "peanuts, shellfish")
-    assert decide(candidate("Goa", 5, adds=True), known("Pune")).decision == "contradicts"
+    both = known("peanuts, shellfish", key="allergy")
+    assert decide(candidate("shellfish", 5, key="allergy"), both).decision == "same"
+    assert decide(candidate("Goa", 5), known("Pune")).decision == "contradicts"
+
+
+def test_words_that_a_fact_was_taken_from_end_it_for_no_model() -> None:
+    there = known("Pune", 5)
+    read = candidate("Pune", 5, ends=True, origin="extracted")
+    assert decide(read, there).decision == "duplicate"
+    assert decide(candidate("Pune", 6, ends=True, origin="extracted"), there).decision == "retracted"
+
+
+def test_key_of_a_models_own_confirms_the_fact_of_the_vocabulary() -> None:
+    diet = known("vegetarian", key="diet")
+    for key, value, resolved in (
+        ("preference.food", "vegetarian", "diet"),
+        ("preference.food", "spicy", "preference.food"),
+        ("family.dog", "vegetarian", "family.dog"),
+    ):
+        (found,) = resolve(candidate(value, 5, key, origin="extracted"), [diet])
+        assert found.key == resolved
+
+
+def test_value_that_says_what_it_is_about_stands_under_one_preference() -> None:
+    room = known("high floor", key="preference.room")
+    for key, value, resolved in (
+        ("preference.floor", "high floor", "preference.room"),
+        ("preference.curtains", "high floor", "preference.curtains"),
+        ("preference.floor", "top floor", "preference.floor"),
+        ("about.floor", "high floor", "about.floor"),
+    ):
+        (found,) = resolve(candidate(value, 5, key, origin="extracted"), [room])
+        assert found.key == resolved
 
 
 def test_liking_is_not_disliking() -> None:
     there = known("likes tea", key="preference.tea")
     assert decide(candidate("dislikes tea", 5, key="preference.tea"), there).decision == "contradicts"
-
-
-def test_what_takes_the_place_of_something_stands_under_its_key() -> None:
-    (found,) = resolve(
-        Candidate("", "Premium", 0.9, "said", at(5), (message(5),), instead_of="Basic"), [known("Basic", key="plan")]
-    )
-    assert found.key == "plan"
-    assert resolve(Candidate("", "Premium", 0.9, "said", at(5), instead_of="Basic"), [known("Pune")]) == []
 
 
 def test_only_what_the_words_name_is_taken_back() -> None:
@@ -159,7 +185,7 @@ def test_reading_the_same_messages_again_changes_nothing(minutes: list[int], dat
 def test_a_model_that_is_less_sure_never_retires_what_is_known(sure: float, less: float) -> None:
     there = known("Pune", confidence=sure)
     verdict = decide(candidate("Goa", 5, confidence=less, origin="extracted"), there)
-    assert (verdict.decision == "contradicts") is (less >= sure)
+    assert (verdict.decision == "contradicts") is (less >= min(sure, SUREST_OF_MODELS))
 
 
 @given(some.floats(FLOOR, 1), some.floats(FLOOR, 1))

@@ -1,7 +1,8 @@
-"""Plays a script of `bench.months` through the product: turns with what they write down, and the work of memory when it
+"""Plays a script of `bench.month` through the product: turns with what they write down, and the work of memory when it
 is due, on the script's own clock. A person's phone and their web sessions are one user, as once they are linked."""
 
 import heapq
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -11,11 +12,8 @@ from pathlib import Path
 from uuid import UUID
 
 from bench.clerk import Clerk
-from bench.memory_score import Decided, Fact, Survival, holds
-from bench.month_prompts import prompts
-from bench.months import Kept, Month, Turn, Visit
+from bench.month import Kept, Month, Session, Turn, plain
 from bench.rounds import Round
-from bench.stale import Prompt
 from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database
@@ -45,17 +43,41 @@ _AFTERWARDS = timedelta(days=2)
 _HOUR = timedelta(hours=1)
 
 
-@dataclass
-class Played:
-    """A month that was played, and what is there of it: rows of memory, what became of what must survive, and what the
-    prompts of its turns told."""
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A row of memory. served: when the turns began whose prompts it stood in."""
 
-    facts: list[Fact] = field(default_factory=list)
-    decided: list[Decided] = field(default_factory=list)
-    survived: list[Survival] = field(default_factory=list)
-    prompts: list[Prompt] = field(default_factory=list)
-    episodes: int = 0
-    summaries: int = 0
+    id: UUID
+    who: str
+    key: str
+    value: str
+    origin: str
+    valid_from: datetime
+    valid_until: datetime | None = None
+    ended: str = ""
+    served: tuple[datetime, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Survival:
+    """Whether a later prompt has what must survive, as it is or once a question names its subject. compactions: of its
+    conversation, since it was said."""
+
+    kept: Kept
+    compactions: int
+    in_prompt: bool
+    recalled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """What is there of a month that was played. decisions: how often each was made of a proposed fact."""
+
+    facts: list[Fact]
+    decisions: dict[str, int]
+    survived: list[Survival]
+    episodes: int
+    summaries: int
 
 
 @dataclass
@@ -63,7 +85,7 @@ class Player:
     """A tenant, its people, and the queue of the work of memory.
 
     clerk     who is asked for that work, None where no model is there at all.
-    threads   what each person says on their phone; sessions: that of each visit, by its place.
+    threads   what each person says on their phone; opened: the conversation of each session, by its place.
     """
 
     desk: Desk
@@ -71,54 +93,54 @@ class Player:
     clerk: Clerk | None
     users: dict[str, UUID] = field(default_factory=dict)
     threads: dict[str, UUID] = field(default_factory=dict)
-    sessions: dict[int, UUID] = field(default_factory=dict)
+    opened: dict[int, UUID] = field(default_factory=dict)
     due: list[tuple[datetime, int, JsonObject]] = field(default_factory=list)
     numbers: Iterator[int] = field(default_factory=count)
 
     def play(self) -> Played:
         """The whole month, and what there is in the end. Its numbers are free for the next tenant then."""
-        said = [(turn, place) for place, visit in enumerate(self.month.visits) for turn in visit.turns]
+        said = [(turn, place) for place, session in enumerate(self.month.sessions) for turn in session.turns]
         for turn, place in sorted(said, key=lambda one: one[0].at):
             self._work_until(turn.at)
-            visit = self.month.visits[place]
-            if place not in self.sessions:
-                self.sessions[place] = self._session(visit)
-            self._turn(visit, self.sessions[place], turn)
+            session = self.month.sessions[place]
+            if place not in self.opened:
+                self.opened[place] = self._open(session)
+            self._turn(session, self.opened[place], turn)
         self._work_until(self.month.turns[-1].at + _AFTERWARDS)
         found = self._found()
         self.desk.rows(f"DELETE FROM routes WHERE tenant_id = '{self.desk.tenant_id}' RETURNING key")
         return found
 
-    def _turn(self, visit: Visit, session: UUID, turn: Turn) -> None:
+    def _turn(self, session: Session, session_id: UUID, turn: Turn) -> None:
         desk = self.desk
         desk.clock.now = max(desk.clock.now, turn.at)
-        self._write(visit.who, visit.channel, session, turn.user)
+        self._write(session, session_id, turn.user)
         desk.model.script = [*([calls(_TOOL)] if turn.tool else []), says(turn.agent)]
         desk.builtins[_TOOL] = lambda _context, _arguments: {"ok": True, "text": turn.tool}
         desk.run()
         self._collect()
         self._embed()
 
-    def _session(self, visit: Visit) -> UUID:
-        if visit.channel == "whatsapp":
-            return self.threads[visit.who]
+    def _open(self, session: Session) -> UUID:
+        if session.channel == "whatsapp":
+            return self.threads[session.who]
         with self.desk.database.transaction(self.desk.tenant_id) as tx:
             binding = bindings.by_slug(tx, _BINDING)
             assert binding is not None
-            principal = people.principal_of(tx, self.users[visit.who], binding.id)
+            principal = people.principal_of(tx, self.users[session.who], binding.id)
             opened = people.open_session(
-                principal, tx, binding_id=binding.id, visibility="shared" if visit.shared else "private",
+                principal, tx, binding_id=binding.id, visibility="shared" if session.shared else "private",
                 now=self.desk.clock(), new_id=uuid7,
             )  # fmt: skip
         return opened.id
 
-    def _write(self, who: str, channel: str, session: UUID, text: str) -> None:
-        if channel == "whatsapp":
-            sender = _phone(self.month, who)
+    def _write(self, session: Session, session_id: UUID, text: str) -> None:
+        if session.channel == "whatsapp":
+            sender = _phone(self.month, session.who)
             self.desk.write(text, f"m{next(self.numbers)}", sender=sender, metadata={})
             return
-        user = Principal(self.desk.tenant_id, "user", self.users[who])
-        self.desk.write_web(user, session, text)
+        user = Principal(self.desk.tenant_id, "user", self.users[session.who])
+        self.desk.write_web(user, session_id, text)
 
     def _collect(self) -> None:
         """What was sent to the memory queue comes when its time has come."""
@@ -180,38 +202,41 @@ class Player:
         ((episodes, summaries),) = self.desk.rows(
             "SELECT (SELECT count(*) FROM episodes), (SELECT count(*) FROM summaries)"
         )
-        facts = [_fact(row, names) for row in self.desk.rows(_FACTS)]
-        decided = [_decided(row, names) for row in self.desk.rows(_DECIDED)]
-        told = list(prompts(self.desk, names))
-        survived = [
-            self._survival(visit, self.sessions[place], turn, one)
-            for place, visit in enumerate(self.month.visits)
-            for turn in visit.turns
-            for one in turn.keeps
+        facts = [
+            Fact(key, names[user], name, value, origin, since, until, ended or "", tuple(served or ()))  # type: ignore[arg-type,index]
+            for key, user, name, value, origin, since, until, ended, served in self.desk.rows(_FACTS)
         ]
-        return Played(facts, decided, survived, told, int(str(episodes)), int(str(summaries)))
+        decisions = self.desk.rows("SELECT decision, count(*) FROM fact_decisions GROUP BY decision ORDER BY decision")
+        survived = [
+            self._survival(session, self.opened[place], turn, kept)
+            for place, session in enumerate(self.month.sessions)
+            for turn in session.turns
+            for kept in turn.keeps
+        ]
+        counts = {str(decision): int(str(count)) for decision, count in decisions}
+        return Played(facts, counts, survived, int(str(episodes)), int(str(summaries)))
 
-    def _survival(self, visit: Visit, session: UUID, turn: Turn, kept: Kept) -> Survival:
+    def _survival(self, session: Session, session_id: UUID, turn: Turn, kept: Kept) -> Survival:
         """Look into the next prompt of the conversation, with nothing asked and with a question for it."""
         text = turn.user.replace("'", "''")
         ((compactions,),) = self.desk.rows(
-            f"SELECT count(*) FROM summaries s WHERE s.session_id = '{session}' AND s.until_turn >= ("
+            f"SELECT count(*) FROM summaries s WHERE s.session_id = '{session_id}' AND s.until_turn >= ("
             f"SELECT min(t.number) FROM messages m JOIN turns t ON t.id = m.turn_id"
-            f" WHERE m.session_id = '{session}' AND m.body = '{text}')"
+            f" WHERE m.session_id = '{session_id}' AND m.body = '{text}')"
         )
-        return Survival(
-            visit.who, kept.kind, kept.value, kept.ask, int(str(compactions)),
-            holds(self._prompt(visit, session, _NOTHING_MORE), kept.value),
-            holds(self._prompt(visit, session, kept.ask), kept.value),
-        )  # fmt: skip
+        is_there = [
+            _squashed(kept.value) in _squashed(self._prompt(session, session_id, asked))
+            for asked in (_NOTHING_MORE, kept.ask)
+        ]
+        return Survival(kept, int(str(compactions)), *is_there)
 
-    def _prompt(self, visit: Visit, session: UUID, text: str) -> str:
+    def _prompt(self, session: Session, session_id: UUID, text: str) -> str:
         """The words of the prompt that this message would make; the conversation is as before."""
         self.desk.clock.now += timedelta(minutes=1)
-        one = Round(self.desk, session, lambda: self._write(visit.who, visit.channel, session, text))
-        said = one.run().text
-        one.take_back()
-        return said
+        looked_at = Round(self.desk, session_id, lambda: self._write(session, session_id, text))
+        words = looked_at.run().text
+        looked_at.take_back()
+        return words
 
 
 def opened(database: Database, month: Month, embedder: Embedder, clerk: Clerk | None) -> Player:
@@ -243,30 +268,14 @@ def _phone(month: Month, who: str) -> str:
     return f"+9198000{month.people.index(who):05d}"
 
 
+def _squashed(text: str) -> str:
+    """Spaces and group marks aside."""
+    return re.sub(r"[\s,]", "", plain(text))
+
+
 _FACTS = """
-SELECT f.id, f.user_id, f.key, f.value, f.origin, f.valid_from, f.valid_until, f.ended, f.superseded_by,
+SELECT f.id, f.user_id, f.key, f.value, f.origin, f.valid_from, f.valid_until, f.ended,
        (SELECT array_agg(t.frozen_at ORDER BY t.frozen_at) FROM recalls r JOIN turns t ON t.id = r.turn_id
          WHERE r.fact_id = f.id)
   FROM facts f WHERE f.user_id IS NOT NULL ORDER BY f.created_at, f.id
 """
-_DECIDED = """
-SELECT d.user_id, coalesce((SELECT m.body FROM messages m WHERE m.id = ANY(d.messages) ORDER BY m.id DESC LIMIT 1), ''),
-       d.key, d.decision
-  FROM fact_decisions d ORDER BY d.at, d.id
-"""
-
-
-def _fact(row: tuple[object, ...], names: dict[UUID, str]) -> Fact:
-    key, user, name, value, origin, since, until, ended, after, served = row
-    assert isinstance(user, UUID)
-    assert isinstance(since, datetime)
-    return Fact(
-        str(key), names[user], str(name), str(value), str(origin), since,
-        until if isinstance(until, datetime) else None, str(ended or ""), str(after or ""),
-        tuple(served) if isinstance(served, list) else (),
-    )  # fmt: skip
-
-
-def _decided(row: tuple[object, ...], names: dict[UUID, str]) -> Decided:
-    user, text, key, decision = row
-    return Decided(names[user] if isinstance(user, UUID) else "", str(text), str(key), str(decision))

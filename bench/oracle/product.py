@@ -1,0 +1,665 @@
+"""The product as the recorded conversations use it: with `ports`, the only module here that imports `parlour`."""
+
+import subprocess
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import httpx2
+
+import parlour
+from bench.oracle.ports import (
+    Answer,
+    Bucket,
+    Clock,
+    CountedIds,
+    DelayedMessages,
+    Fifo,
+    Office,
+    Safe,
+    ScriptedModel,
+    WordEmbedder,
+)
+from local import scratch
+from local.database import APP, Cluster
+from local.example import PACK
+from local.scratch import PASSWORD
+from parlour.channels.envelope import Envelope, Media
+from parlour.channels.media import MediaKeeper
+from parlour.context.cache import CULPRITS
+from parlour.context.ledger import REASONS
+from parlour.context.pins import CAUSES
+from parlour.context.segment import Layer, Lot
+from parlour.forgetting import erase
+from parlour.forgetting.report import Target
+from parlour.infra import log
+from parlour.infra.errors import NotFound
+from parlour.infra.postgres import Database, Transaction, connector
+from parlour.infra.queries import Query
+from parlour.knowledge.documents import written
+from parlour.knowledge.documents.written import Revision
+from parlour.knowledge.files import ingest, uploads
+from parlour.knowledge.files.distil import Distiller
+from parlour.knowledge.files.extract.run import extract
+from parlour.knowledge.files.file import NewFile
+from parlour.knowledge.index import embedder as embedding
+from parlour.knowledge.index.spaces import Offer, Spaces
+from parlour.knowledge.records import backfill, edges, entities
+from parlour.knowledge.records.record import NewEntity, Patch
+from parlour.knowledge.tools import kit
+from parlour.memory.archiving import archive
+from parlour.memory.consolidating import consolidator
+from parlour.memory.extracting import extractor
+from parlour.memory.facts import everybody
+from parlour.memory.known import edit
+from parlour.memory.known import read as known
+from parlour.memory.order import Order
+from parlour.memory.services import Services as MemoryServices
+from parlour.memory.summary import writer as summaries
+from parlour.models.pictures import Pictures
+from parlour.models.request import ModelRequest, blocks_of
+from parlour.packs import folder
+from parlour.packs.apply import apply
+from parlour.packs.validate import validate
+from parlour.principal import Principal
+from parlour.pulse.reading import asking
+from parlour.pulse.writing import writer as pulses
+from parlour.pulse.writing.draft import Services as PulseServices
+from parlour.tenancy import bindings, people, roles
+from parlour.tenancy.sessions import change
+from parlour.tools import calls
+from parlour.tools.dispatch import Services as DispatchServices
+from parlour.tools.dispatch import dispatch
+from parlour.tools.endpoints import PythonEndpoint
+from parlour.tools.records import EndedCall
+from parlour.turns import attaching, read, receive, redrive, resume
+from parlour.turns.linking.ask import ask
+from parlour.turns.linking.join import join
+from parlour.turns.prompts.explain import explain
+from parlour.turns.prompts.rebuild import rebuild
+from parlour.turns.run import run
+from parlour.turns.running import Services as TurnServices
+
+STARTS = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
+"""Monday morning, the day on which the example pack plays."""
+
+LAYERS = [layer.name.lower() for layer in Layer]
+
+KNOWN: Mapping[str, Sequence[str]] = {
+    "layers": LAYERS,
+    "kinds of sources": [str(lot) for lot in Lot],
+    "reasons": list(REASONS),
+    "causes": list(CAUSES),
+    "cache misses": list(CULPRITS),
+}
+"""The names of which coverage tells how often each occurs, and which never."""
+
+_TENANT = UUID("01960000-0000-7000-8000-c0dec0dec0de")
+_TEMPLATE = "oracle_template"
+_SECRET, _CODE = "s" * 48, "123456"
+_PLENTY = Decimal(1_000_000)
+_TURN_SECONDS, _JOB_SECONDS = 60.0, 600.0
+_TRIES = 4
+"""How often a message of a turn's queue is delivered at most; the third attempt fails the turn."""
+
+_SET_CLEARANCE = Query(
+    "oracle.set_clearance",
+    "Give a user a clearance of their own; no part of the product does.",
+    "UPDATE users SET clearance = %(clearance)s WHERE id = %(user_id)s",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One prompt of a turn as the ledger has it.
+
+    blocks      the layer of each content block, by number, in the order of their bytes.
+    text        the canonical JSON that was recorded, made again from the ledger.
+    is_rebuilt  that JSON has the hash of what was sent.
+    candidates  (kind, reason or "in", was shortened) of each source.
+    """
+
+    number: int
+    blocks: Sequence[int]
+    tokens: int
+    text: str
+    is_rebuilt: bool
+    causes: Sequence[str]
+    miss: str
+    candidates: Sequence[tuple[str, str, bool]]
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One turn that is over, with its prompts."""
+
+    session: UUID
+    number: int
+    state: str
+    problem: str
+    steps: Sequence[Step]
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody who writes: their user, and the session in which they do."""
+
+    principal: Principal
+    session: UUID
+    binding: UUID
+
+    @property
+    def user(self) -> UUID:
+        """Their id."""
+        assert self.principal.id is not None
+        return self.principal.id
+
+
+def code_version() -> str:
+    """The commit of the checkout whose `parlour` is imported; "" outside of one."""
+    where = Path(parlour.__file__).parent
+    found = subprocess.run(
+        ["git", "-C", str(where), "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
+    )
+    return found.stdout.strip()
+
+
+@contextmanager
+def cluster() -> Iterator[Cluster]:
+    """A PostgreSQL whose plans and row order do not hang on what else the machine does."""
+    parent = Path("/dev/shm") if Path("/dev/shm").is_dir() else None
+    with scratch.cluster(parent) as running:
+        yield running
+
+
+def prepare(running: Cluster, overlay: Mapping[str, str]) -> None:
+    """Make the database that every conversation begins with: the example pack with these files, and its vectors."""
+    with running.superuser() as superuser:
+        for setting in ("fsync = off", "autovacuum = off", "jit = off", "max_parallel_workers_per_gather = 0"):
+            superuser.execute(f"ALTER SYSTEM SET {setting}".encode())
+        superuser.execute("SELECT pg_reload_conf()")
+    running.create(_TEMPLATE)
+    running.migrate(_TEMPLATE, STARTS - timedelta(days=1), PASSWORD)
+    with closing(World(_opened(running, _TEMPLATE), STARTS - timedelta(hours=1))) as world:
+        world.apply(overlay)
+        world.embed()
+
+
+@contextmanager
+def world(running: Cluster, name: str) -> Iterator["World"]:
+    """A copy of the prepared database, and everything that runs on it; taken away at the end."""
+    running.create(name, _TEMPLATE)
+    try:
+        with closing(World(_opened(running, name), STARTS)) as made:
+            yield made
+    finally:
+        running.drop(name)
+
+
+def _opened(running: Cluster, name: str) -> Database:
+    return Database(connector(running.parameters(name, APP, PASSWORD)))
+
+
+@dataclass
+class World:
+    """One tenant with the example pack, its queues, and the functions that work on them.
+
+    answer_turn, answer_job  what models say to turns, and to the kind of job that is asked with a prompt.
+    job                      the kind of job that is at work.
+    """
+
+    database: Database
+    starts: datetime
+    answer_turn: Callable[[], Answer] = lambda: ()
+    answer_job: Callable[[str, str], str] = lambda _kind, _asked: ""
+    job: str = ""
+    office: Office = field(default_factory=Office)
+    media: Bucket = field(default_factory=Bucket)
+    files: Bucket = field(default_factory=Bucket)
+    arriving: bytes = b""
+
+    def __post_init__(self) -> None:
+        self.clock, self.new_id = Clock(self.starts), CountedIds()
+        self.turns, self.outbox, self.tools, self.uploaded = Fifo(), Fifo(), Fifo(), Fifo()
+        self.embedding, self.memory = DelayedMessages(self.clock), DelayedMessages(self.clock)
+        self.wakeups = DelayedMessages(self.clock)
+        self.admin = roles.operator(_TENANT)
+        self.model = ScriptedModel(lambda _: self.answer_turn())
+        self.background = ScriptedModel(lambda request: _text(self.answer_job(self.job, _words(request))))
+        self.embedder = WordEmbedder()
+        self._seen: set[UUID] = set()
+        self._services = self._turn_services()
+
+    def close(self) -> None:
+        """Let the database go."""
+        self.database.close()
+
+    # What people and administrators do
+
+    def apply(self, overlay: Mapping[str, str]) -> None:
+        """Put the example pack in force with these files added or replaced."""
+        pack = validate({**folder.read(PACK), **overlay})
+        apply(self.admin, self.database, self.embedder, pack, self.clock(), self.new_id)
+
+    def write(self, phone: str, text: str, message: str, app: str, file: tuple[str, str, bytes] | None = None) -> None:
+        """A WhatsApp message comes in, perhaps with a file: (the provider's word for its kind, name, bytes)."""
+        media = Media(file[0], "https://filemanager.gupshup.io/1", name=file[1]) if file else None
+        self.arriving = file[2] if file else b""
+        envelope = Envelope(
+            channel="whatsapp",
+            provider="gupshup",
+            to=f"gupshup:{app}",
+            sender=phone,
+            provider_message_id=message,
+            kind="media" if media else "text",
+            text=text,
+            media=media,
+            status="",
+            sent_at=self.clock(),
+            metadata={},
+        )
+        outcome = receive.receive(
+            self.database, self.turns, envelope, self.clock(), self.new_id, keep_file=self._keep_file
+        )
+        assert outcome == "stored", outcome
+
+    def write_web(self, person: Person, text: str, attachments: Sequence[attaching.Named] = ()) -> None:
+        """A message on the web, perhaps with what was uploaded for it."""
+        name = receive.web_name(person.session, "")
+        gathered = attaching.gather(
+            person.principal, self.database, self.media, person.session, attachments, name, self.clock(), self.new_id
+        )
+        receive.receive_web(
+            person.principal, self.database, self.turns, person.session, text, None, self.clock(), self.new_id, gathered
+        )
+
+    def contact(self, phone: str, binding: str, name: str | None = None) -> Person:
+        """Whoever has this number, made when it is new."""
+        with self.database.transaction(_TENANT) as tx:
+            found = _binding(tx, binding)
+            contact = people.contact(
+                tx,
+                channel="whatsapp",
+                address=phone,
+                display_name=name,
+                binding_id=found,
+                now=self.clock(),
+                new_id=self.new_id,
+            )
+            return Person(people.principal_of(tx, contact.user_id, found), contact.session_id, found)
+
+    def visitor(self, binding: str, about: str = "") -> Person:
+        """A new visitor on the web, who talks about a record if one is named."""
+        with self.database.transaction(_TENANT) as tx:
+            found = _binding(tx, binding)
+            entity = entities.read(self.admin, tx, about).id if about else None
+            opened = people.open_visitor(tx, binding_id=found, entity_id=entity, now=self.clock(), new_id=self.new_id)
+            return Person(people.principal_of(tx, opened.user_id, found), opened.session_id, found)
+
+    def further_session(self, person: Person, about: str = "", *, shared: bool = False) -> Person:
+        """Another conversation of the same user with the same agent."""
+        with self.database.transaction(_TENANT) as tx:
+            entity = entities.read(self.admin, tx, about).id if about else None
+            principal = people.principal_of(tx, person.user, person.binding)
+            opened = people.open_session(
+                principal,
+                tx,
+                binding_id=person.binding,
+                entity_id=entity,
+                visibility="shared" if shared else "private",
+                now=self.clock(),
+                new_id=self.new_id,
+            )
+        return Person(principal, opened.id, person.binding)
+
+    def upload(self, person: Person, name: str, data: bytes) -> attaching.Named:
+        """What a visitor uploads for their next message."""
+        now = self.clock()
+        with self.database.transaction(person.principal) as tx:
+            started = attaching.start(
+                person.principal, tx, self.media, person.session, name, len(data), now, self.new_id(now)
+            )
+        self.media.objects[started.form.fields["key"]] = data
+        return attaching.Named(upload=started.id)
+
+    def file(self, name: str, data: bytes, about: str = "", level: int | None = None) -> UUID:
+        """A file of the tenant's, uploaded and read."""
+        now = self.clock()
+        with self.database.transaction(self.admin) as tx:
+            new = NewFile(name, len(data), about or None, classification=level)
+            started = uploads.start(self.admin, tx, self.files, new, now, self.new_id(now))
+        self.files.objects[started.form.fields["key"]] = data
+        uploads.complete(self.admin, self.database, self.files, self.uploaded, started.file.id, self.clock())
+        self.job = "distillation"
+        for body in _taken(self.uploaded):
+            ingest.ingest(self._ingest_services(), ingest.read_message(body), lambda: _JOB_SECONDS)
+        self.embed()
+        return started.file.id
+
+    def send_file(self, file: UUID) -> attaching.Named:
+        """A file of the tenant's as what a message comes with."""
+        return attaching.Named(file=file)
+
+    def delete_file(self, file: UUID) -> None:
+        """Take a file away."""
+        uploads.delete(self.admin, self.database, self.files, file, self.clock(), self.new_id)
+
+    def create(self, kind: str, key: str, name: str, level: int | None = None, **properties: Any) -> None:
+        """Make a record of the example's project."""
+        new = NewEntity(kind, name, key, properties, level, "project/NRS")
+        self._as_admin(lambda tx: entities.create(self.admin, tx, new, self.clock(), self.new_id))
+
+    def change(self, handle: str, name: str | None = None, level: int | None = None, **properties: Any) -> None:
+        """Change a record's name, classification or properties."""
+        patch = Patch(name, properties, level)
+        self._as_admin(lambda tx: entities.change(self.admin, tx, handle, patch, None, self.clock(), self.new_id))
+
+    def delete(self, handle: str) -> None:
+        """Take a record away."""
+        self._as_admin(lambda tx: entities.delete(self.admin, tx, handle, None, self.clock(), self.new_id))
+
+    def link(self, source: str, relation: str, target: str) -> None:
+        """Link two records."""
+        self._as_admin(lambda tx: edges.link(self.admin, tx, source, target, relation, self.clock(), self.new_id))
+
+    def document(self, key: str, title: str, content: str, parent: str = "", level: int | None = None) -> None:
+        """Write a document into the example's project."""
+        self._as_admin(
+            lambda tx: written.create(
+                self.admin,
+                tx,
+                "project/NRS",
+                title,
+                content=content,
+                key=key,
+                parent=parent or None,
+                classification=level,
+                now=self.clock(),
+                new_id=self.new_id,
+            )
+        )
+
+    def revise(self, handle: str, content: str | None = None, level: int | None = None) -> None:
+        """Change a document's text or classification."""
+        revision = Revision(content=content, classification=level)
+        self._as_admin(lambda tx: written.revise(self.admin, tx, handle, revision, None, self.clock(), self.new_id))
+
+    def remove(self, handle: str) -> None:
+        """Take a document away."""
+        self._as_admin(lambda tx: written.remove(self.admin, tx, handle, None, self.clock(), self.new_id))
+
+    def set_clearance(self, person: Person, clearance: int | None) -> None:
+        """What the user may see from now on, whatever their agent shows."""
+        self._as_admin(lambda tx: tx.run(_SET_CLEARANCE, user_id=person.user, clearance=clearance))
+
+    def share(self, person: Person, *, shared: bool = True) -> None:
+        """Open the conversation to others, or close it."""
+        wanted = change.Change(visibility="shared" if shared else "private")
+        with self.database.transaction(person.principal) as tx:
+            change.change(person.principal, tx, person.session, wanted, self.clock())
+
+    def tell_everybody(self, scope: Any, slug: str, key: str, value: str) -> None:
+        """Have something known to a whole persona ("human") or "team"."""
+        told = everybody.Common(scope, slug, key, value)
+        self._as_admin(lambda tx: everybody.know(self.admin, tx, told, self.clock(), self.new_id))
+
+    def facts(self, person: Person) -> list[tuple[str, str, str, UUID]]:
+        """What is remembered of the user: key, value, who found it, id."""
+        try:
+            with self.database.transaction(self.admin) as tx:
+                found = known.of(self.admin, tx, person.user).facts
+        except NotFound:  # they were forgotten
+            return []
+        return [(fact.key, fact.value, fact.origin, fact.id) for fact in found]
+
+    def edit_fact(self, person: Person, key: str, value: str) -> None:
+        """Put a fact right, as its user does."""
+        fact = next(fact for fact in self.facts(person) if fact[0] == key)
+        with self.database.transaction(person.principal) as tx:
+            edit.edit(person.principal, tx, fact[3], value, person.binding, self.clock(), self.new_id)
+
+    def messages(self, person: Person) -> list[tuple[UUID, str]]:
+        """The conversation's messages, oldest first: id and text."""
+        with self.database.transaction(self.admin) as tx:
+            return [(row.id, row.text) for row in read.transcript(self.admin, tx, person.session, 200)]
+
+    def erase(self, kind: Any, target: UUID) -> None:
+        """Have a "message", "fact", "file" or "user" forgotten."""
+        services = erase.Services(self.database, self.media, self.files, {}, self.clock, self.new_id)
+        erase.forget(self.admin, services, erase.Wish(Target(kind, target)), lambda: _JOB_SECONDS)
+
+    def join_phone(self, person: Person, phone: str) -> Person:
+        """A visitor says that a number is theirs, and gives the code back; who they are from then on, and where both
+        channels meet."""
+        with self.database.transaction(_TENANT) as tx:
+            binding = bindings.by_id(tx, person.binding)
+        assert binding is not None
+        sender: Any = {"secret": _SECRET, "now": self.clock(), "new_id": self.new_id}
+        asked = ask(person.principal, self.database, binding, person.session, phone, code=_CODE, **sender)
+        joined = join(person.principal, self.database, asked.link_id, _CODE, **sender)
+        with self.database.transaction(_TENANT) as tx:
+            principal = people.principal_of(tx, joined.user_id, person.binding)
+        return Person(principal, joined.session_id, person.binding)
+
+    # What the functions do
+
+    def run_turns(self) -> list[Turn]:
+        """Answer every session that was woken; the turns that this ended, oldest first."""
+        sessions: dict[UUID, None] = {}
+        for body in _taken(self.turns):
+            wake = receive.Wake.from_json(body)
+            sessions[wake.session_id] = None
+            self._deliver(wake)
+        return [turn for session in sessions for turn in self._new_turns(session)]
+
+    def run_long_calls(self) -> None:
+        """Carry out the long calls that wait, so that their conversations are woken."""
+        for body in _taken(self.tools):
+            tenant, call = calls.read_message(body)
+            dispatch(self._dispatch_services(), tenant, call, lambda: 900.0)
+
+    def redrive(self) -> None:
+        """Have the turn that failed first tried once more."""
+        with self.database.transaction(self.admin) as tx:
+            (parked, *_) = redrive.parked(self.admin, tx, 10)
+            again = redrive.redrive(self.admin, tx, parked.id, self.clock())
+        self.turns.send([again.message])
+
+    def embed(self) -> None:
+        """Give every row its vector."""
+        spaces = Spaces([Offer(self.embedder)])
+        services = embedding.Services(
+            self.database, spaces, self.embedding, backfill.backfill, _PLENTY, self.clock, self.new_id
+        )
+        embedding.run(services, _TENANT, lambda: _JOB_SECONDS)
+
+    def remember(self, until: datetime, *, without: Sequence[str] = ()) -> None:
+        """Do the work of memory whose message comes by then, each at its time; what is `without` stays on the queue."""
+        held: list[tuple[datetime, Any]] = []
+        while (message := self.memory.take(until)) is not None:
+            at, body = message
+            if str(body["kind"]) in without:
+                held.append(message)
+                continue
+            self.clock.reach(at)
+            self._remember(Order.from_json(body))
+        self.memory.waiting += held
+        self.clock.reach(until)
+
+    def consolidate(self, person: Person) -> None:
+        """Look once more through a long conversation that fell silent."""
+        self._remember(Order(_TENANT, "consolidation", person.session))
+
+    def archive(self) -> None:
+        """Put messages of more than ninety days away."""
+        archive.run(self._memory_services(), self.media, Order(_TENANT, "archive", _TENANT), lambda: _JOB_SECONDS)
+
+    def write_pulse(self, handle: str, question: str = "") -> None:
+        """Have a record's Pulses written anew, or a question about it answered."""
+        self.job = "pulse question" if question else "pulse"
+        now = self.clock()
+        with self.database.transaction(self.admin) as tx:
+            asked = asking.refresh(self.admin, tx, handle, question, self.new_id(now), now)
+        pulses.run(self._pulse_services(), asked.order, lambda: _JOB_SECONDS)
+
+    # How it is wired
+
+    def _deliver(self, wake: receive.Wake) -> None:
+        for _ in range(_TRIES):
+            try:
+                run(self._services, wake, lambda: _TURN_SECONDS)
+            except Exception as problem:  # noqa: BLE001 - the queue delivers it again, whatever broke the attempt
+                log.warning("delivered_again", problem=type(problem).__name__)
+            else:
+                return
+
+    def _new_turns(self, session: UUID) -> list[Turn]:
+        with self.database.transaction(self.admin) as tx:
+            rows = [view.row for view in read.latest(self.admin, tx, 10, session)][::-1]
+            fresh = [row for row in rows if row.finished_at and row.id not in self._seen]
+            self._seen.update(row.id for row in fresh)
+            return [Turn(session, row.number, row.state, row.problem or "", self._steps(tx, row.id)) for row in fresh]
+
+    def _steps(self, tx: Transaction, turn: UUID) -> list[Step]:
+        try:
+            explained: Any = explain(self.admin, tx, turn)
+        except NotFound:  # no model was asked in it
+            return []
+        return [self._step(tx, turn, step) for step in explained["steps"]]
+
+    def _step(self, tx: Transaction, turn: UUID, step: Any) -> Step:
+        again: Any = rebuild(self.admin, tx, turn, step["step"])
+        numbers = {layer["layer"]: layer["number"] for layer in step["layers"]}
+        blocks = [numbers[segment["layer"]] for segment in step["segments"] for _ in segment["blocks"]]
+        candidates = [(one["lot"], one["reason"] or "in", one["shortened"]) for one in step["candidates"]]
+        return Step(
+            step["step"],
+            blocks,
+            step["tokens"],
+            again["text"] or "",
+            again["matches"],
+            step["causes"],
+            step["miss"]["cause"] if step["miss"] else "",
+            candidates,
+        )
+
+    def _as_admin(self, work: Callable[[Transaction], object]) -> None:
+        self.database.run(self.admin, work)
+
+    def _remember(self, order: Order) -> None:
+        self.job = {"memory": "extraction"}.get(order.kind, order.kind)
+        services = self._memory_services()
+        if order.kind == "summary":
+            summaries.run(services, order.tenant_id, order.id, lambda: _JOB_SECONDS)
+        elif order.kind == "consolidation":
+            consolidator.run(services, order, lambda: _JOB_SECONDS)
+        else:
+            extractor.run(services, order, lambda: _JOB_SECONDS)
+
+    def _keep_file(self, principal: Principal, message: UUID) -> bool:
+        stream = httpx2.ByteStream(self.arriving)
+        client = httpx2.Client(transport=httpx2.MockTransport(lambda _: httpx2.Response(200, stream=stream)))
+        keeper = MediaKeeper(client, self.media, Safe(), "https://graph.facebook.com")
+        return keeper.keep(principal, self.database, message, lambda: _TURN_SECONDS, self.clock())
+
+    def _turn_services(self) -> TurnServices:
+        own = kit.builtins(lambda _database, _tenant: self.embedder, self.embedding)
+        return TurnServices(
+            database=self.database,
+            models={"anthropic": self.model},
+            endpoints={"python": PythonEndpoint(own, kit.LOOKUPS), "https": self.office},
+            outbox=self.outbox,
+            tools=self.tools,
+            embedding=self.embedding,
+            memory=self.memory,
+            embedder=lambda _database, _tenant: self.embedder,
+            default_cap=_PLENTY,
+            clock=self.clock,
+            new_id=self.new_id,
+            sleep=lambda _: None,
+            jitter=lambda low, _: low,
+            pictures=Pictures(lambda: self.media),
+        )
+
+    def _memory_services(self) -> MemoryServices:
+        return MemoryServices(
+            self.database,
+            lambda: {"anthropic": self.background},
+            _PLENTY,
+            self.memory,
+            self.embedding,
+            self.clock,
+            self.new_id,
+            lambda _: None,
+            lambda low, _: low,
+        )
+
+    def _pulse_services(self) -> PulseServices:
+        return PulseServices(
+            self.database,
+            lambda: {"anthropic": self.background},
+            _PLENTY,
+            _PLENTY,
+            timedelta(hours=24),
+            lambda _: None,
+            self.clock,
+            self.new_id,
+            lambda _: None,
+            lambda low, _: low,
+        )
+
+    def _ingest_services(self) -> ingest.Services:
+        distiller = Distiller(
+            self.database,
+            lambda: {"anthropic": self.background},
+            _PLENTY,
+            self.clock,
+            self.new_id,
+            lambda _: None,
+            lambda low, _: low,
+        )
+        return ingest.Services(
+            self.database, self.files, extract, distiller, self.embedding, self.clock, self.new_id, lambda _: None
+        )
+
+    def _dispatch_services(self) -> DispatchServices[resume.ToWake]:
+        def resumed(tx: Transaction, tenant: UUID, ended: EndedCall, now: datetime) -> resume.ToWake | None:
+            return resume.tool_ended(tx, tenant, ended, self.new_id, now)
+
+        return DispatchServices(
+            database=self.database,
+            open_database=lambda: self.database,
+            endpoints={"https": self.office},
+            resume=resumed,
+            wake=lambda told: self.turns.send([told.message]),
+            wakeups=self.wakeups,
+            callback_url=lambda _callback, _until, _now: "",
+            clock=self.clock,
+            new_id=self.new_id,
+        )
+
+
+def _binding(tx: Transaction, slug: str) -> UUID:
+    found = bindings.by_slug(tx, slug)
+    assert found is not None, slug
+    return found.id
+
+
+def _taken(queue: Fifo) -> Iterator[Any]:
+    while queue.waiting:
+        yield queue.waiting.pop(0)
+
+
+def _text(said: str) -> Answer:
+    return [{"type": "text", "text": said}]
+
+
+def _words(request: ModelRequest) -> str:
+    """What a job tells a model and asks it first: the rest is what it was answered and asked again."""
+    blocks = [*request.system, *blocks_of(request.messages[0])]
+    return "\n".join(str(block.get("text", "")) for block in blocks)
