@@ -1,20 +1,14 @@
 """What a turn's prompt costs to make, whatever the length of its conversation: time and statements, on the real
 database.
 
-    python -m bench.context [--json FILE] [--unheld]
+    python -m bench.context [--json FILE]
 
 Measured is all that happens between a turn's beginning and its first call to a model: everything is loaded, older
-messages are recalled, the budget is spent, the prompt rendered, and its record kept. What recall is asked by comes with
-the statement that opens the turn, before that. The conversations are about a record; all but the shortest have a
-history that was cut. The question is embedded in no time: what the embedder took is subtracted. What a record is linked
-to is kept for a minute, as every worker keeps it. The ratios are those of the medians of 10,000 messages and of 10,
-with recall and without. The rounds of all conversations alternate, so that none has the machine's good minutes for
-itself.
-
-Database and worker share the machine, which on AWS they do not. So that they stand less in each other's way, the
-worker and its first connection are held to one core and the second connection to another, which is kept from falling
-asleep (bench/cores.py); with `--unheld` the machine's scheduler places them, which takes a third more on two cores of a
-virtual machine.
+messages are recalled, the budget is spent, the prompt rendered, and its record kept. The conversations are about a
+record; all but the shortest have a history that was cut. The time of the embedder is subtracted. The links of a record
+are cached for a minute, as in every worker. The ratios are those of the medians of 10,000 messages and of 10, with
+recall and without. The rounds of all conversations alternate, so that none has the machine's good minutes for itself.
+Database and worker share the machine, which on AWS they do not.
 
 A turn that was measured is taken back, so that every round finds the same conversation. The bytes of a turn's record
 are those of its row and of the texts that no earlier prompt of the month had, as the database keeps them.
@@ -23,12 +17,11 @@ are those of its row and of the texts that no earlier prompt of the month had, a
 import argparse
 import logging
 from collections.abc import Iterator
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import count, product
 
-from bench import cores, report
+from bench import report
 from bench.long_talks import Directions, Talk, sentence, talk
 from bench.rounds import Ran, Round
 from local import scratch
@@ -68,15 +61,14 @@ def main() -> None:
         with running.superuser("scratch") as owner:
             owner.autocommit = True
             owner.execute("VACUUM ANALYZE")
-        with nullcontext(cores.AS_PLACED) if options.unheld else cores.held(database) as placed:
-            with_recall, without = _measure(desk, embedder, talks, options.rounds)
+        with_recall, without = _measure(desk, embedder, talks, options.rounds)
         database.close()
     rows = [
         _row(one, recalls, measured)
         for recalls, side in (("yes", with_recall), ("no", without))
         for one, measured in zip(talks, side, strict=True)
     ]
-    report.show(f"A turn up to its first call to a model ({options.rounds} rounds each, {placed})", rows)
+    report.show(f"A turn up to its first call to a model ({options.rounds} rounds each)", rows)
     figures = _figures(talks, with_recall, without)
     report.show("The longest beside the shortest", [_ratios(figures)])
     report.write(options.json, figures)
@@ -88,7 +80,6 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--messages", type=int, nargs="+", default=list(SESSIONS), help="lengths of the conversations, shortest first"
     )
-    parser.add_argument("--unheld", action="store_true", help="leave it to the machine which core runs what")
     return parser.parse_args()
 
 

@@ -35,6 +35,7 @@ from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database
 from parlour.knowledge.records.linked import LinkCache
+from parlour.memory.order import Order
 from parlour.memory.services import Services
 from parlour.memory.summary import writer
 from tests.desk import Desk, open_desk, says
@@ -148,7 +149,7 @@ class _Going:
         while desk.rows(due):
             (before,), counted = desk.rows(versions), desk.database.statements.count
             begun = time.perf_counter()
-            writer.run(self._services(), desk.tenant_id, session, lambda: 600.0)
+            writer.run(self._services(), Order(desk.tenant_id, "summary", session), lambda: 600.0)
             seconds = time.perf_counter() - begun
             if desk.rows(versions) == [before]:
                 break

@@ -174,7 +174,7 @@ class Player:
     def _do(self, order: Order) -> None:
         services = self._services()
         if order.kind == "summary":
-            writer.run(services, order.tenant_id, order.id, _in_time)
+            writer.run(services, order, _in_time)
         elif order.kind == "consolidation":
             consolidator.run(services, order, _in_time)
         else:

@@ -23,6 +23,7 @@ from parlour.infra.postgres import Database
 from parlour.knowledge.index.embed import Embedder, embed_question
 from parlour.knowledge.search import store
 from parlour.knowledge.search.question import expand, unsaid
+from parlour.knowledge.search.recall import POOL
 from parlour.knowledge.search.recalled import Recalled
 from parlour.memory.summary import anchors
 from parlour.memory.summary import store as summaries
@@ -34,7 +35,6 @@ MOST = 6
 BUDGETS = (500, 1_000, 2_000)
 """What layer 5 has at least, in between, and before others leave it something."""
 
-_POOL = 80
 _LONG = 40
 """Rows that are looked at for the budgets: more than a turn is told of, so that the budget decides."""
 
@@ -90,7 +90,7 @@ class Memory:
         with self.database.transaction(shelf.principal) as tx:
             return store.recall(
                 tx, shelf.session_id, query, vector, clearance=shelf.principal.clearance, since=1, others=False,
-                most=most, pool=_POOL, sessions=0, verbatim=0,
+                most=most, pool=POOL, sessions=0,
             )  # fmt: skip
 
     def _share(self, shelf: Shelf, rows: Iterable[Recalled], wanted: frozenset[str]) -> float:

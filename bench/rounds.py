@@ -3,7 +3,6 @@ look into their prompts by."""
 
 import time
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
@@ -18,7 +17,6 @@ from parlour.models.request import blocks_of
 from parlour.principal import system
 from parlour.turns import store
 from parlour.turns.events import Feed
-from parlour.turns.foreseeing import foreseeing
 from parlour.turns.load import Loaded, load
 from parlour.turns.prompts.store import Asking
 from parlour.turns.recalling import add_recalled
@@ -80,10 +78,9 @@ class Round:
                 tx, running.lease, running.turn, running.inputs, services.links, services.models, now, later=transact
             )  # fmt: skip
 
-        with foreseeing(running) if self.recalls else nullcontext() as foreseen:
-            loaded: Loaded = transact(read)
-            if self.recalls:
-                add_recalled(running, loaded, foreseen)
+        loaded: Loaded = transact(read)
+        if self.recalls:
+            add_recalled(running, loaded)
         assembled = loaded.prompting.next(1, (), _MODEL)
         provider, model = _MODEL.split("/")
         asking = Asking(running.lease.id, running.turn.id, provider, model, services.clock())

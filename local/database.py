@@ -12,7 +12,7 @@ import psutil
 import psycopg
 from psycopg import sql
 
-from parlour.infra import migrate, row_indexes, vector_indexes
+from parlour.infra import migrate, vector_indexes
 
 with warnings.catch_warnings():  # on import it remarks that XDG_RUNTIME_DIR is not set, which is of no interest here
     warnings.simplefilter("ignore")
@@ -97,7 +97,6 @@ class Cluster:
         with connect(self.parameters(database, OWNER)) as owner:
             applied = migrate.migrate(owner, now, migrate.shipped())
             migrate.allow_login(owner, APP, app_password)
-            row_indexes.build(owner)
             vector_indexes.build(owner, spaces or {})
         return applied
 

@@ -15,7 +15,7 @@ from local.problems import StackProblem
 from local.progress import Progress
 from local.stack import Options, Running, running
 from local.state import FOLDER, ports_from
-from parlour.infra.errors import MigrationConflict
+from parlour.infra.errors import DatabaseTooOld, MigrationConflict
 
 QUESTION = "How wide is the crack at C4?"
 
@@ -64,8 +64,10 @@ def guarded(work: Callable[[Interrupts], int]) -> int:
             return 0
         except StackProblem as problem:
             errors.print(f"parlour: {problem}")
+        except DatabaseTooOld:
+            errors.print("This database was made by an older release. Run `make clean` and start again.")
         except MigrationConflict:
-            errors.print("parlour: the database here was made by another version: 'make clean' removes it; start again")
+            errors.print("This database was made by another release. Run `make clean` and start again.")
         except OSError as error:
             if error.errno != errno.ENOSPC:
                 raise

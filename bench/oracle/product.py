@@ -555,7 +555,7 @@ class World:
         self.job = {"memory": "extraction"}.get(order.kind, order.kind)
         services = self._memory_services()
         if order.kind == "summary":
-            summaries.run(services, order.tenant_id, order.id, lambda: _JOB_SECONDS)
+            summaries.run(services, order, lambda: _JOB_SECONDS)
         elif order.kind == "consolidation":
             consolidator.run(services, order, lambda: _JOB_SECONDS)
         else:

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from parlour.bootstrap.clients import build_hasten
+from parlour.bootstrap.clients import build_shorten_visibility
 from parlour.bootstrap.ingest import build_ingest
-from parlour.infra.batch import process
+from parlour.jobs.batches import process
 
 
 def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
     """Read the file that the message names; what is wrong with it is written down with it."""
-    return process(event, context, build_ingest(), build_hasten())
+    return process(event, context, build_ingest(), build_shorten_visibility())

@@ -13,9 +13,9 @@ from moto import mock_aws
 
 from local.database import Cluster
 from parlour.bootstrap import clients, embedder
-from parlour.infra import work_due
 from parlour.infra.ids import uuid7
 from parlour.infra.settings import EmbedderSettings
+from parlour.jobs import work_due
 from parlour.knowledge.index import pending
 from parlour.knowledge.index.rows import RowDraft
 from parlour.knowledge.index.store import Owner, add_rows
@@ -74,7 +74,7 @@ def handler(
 
 
 def _forget() -> None:
-    for one in (embedder.build_embedder, clients.build_hasten):
+    for one in (embedder.build_embedder, clients.build_shorten_visibility):
         one.cache_clear()
 
 
@@ -121,7 +121,7 @@ def test_where_no_schedule_looks_every_minute_the_pulses_that_are_due_soon_are_w
     soon = datetime.now(UTC) + timedelta(seconds=40)
     desk.rows("DELETE FROM work_due WHERE kind = 'pulse' RETURNING 1")
     with desk.database.transaction(desk.tenant_id) as tx:
-        work_due.mark(tx, "pulse", uuid7(desk.clock()), soon)
+        work_due.schedule(tx, "pulse", uuid7(desk.clock()), soon)
     assert failed(handler(nudge(desk), CONTEXT)) == []
     sqs = boto3.client("sqs")
     url = sqs.get_queue_url(QueueName="pulse_wakeups")["QueueUrl"]

@@ -16,10 +16,20 @@ from parlour.bootstrap import clients, memory_extractor
 from parlour.infra.settings import MemoryExtractorSettings
 from parlour.memory.order import KINDS
 from tests.desk import Desk
-from tests.functions.deployed import CONTEXT, Handler, batch, failed, give, load_handler, store_database_secret
+from tests.functions.deployed import Context, Handler, batch, failed, give, load_handler, store_database_secret
 from tests.integration.memory.read_through import Conversation
 
 EVENTS = Path(__file__).parents[2] / "events"
+
+
+class LongContext(Context):
+    """As much time as the function has in its deployment."""
+
+    def get_remaining_time_in_millis(self) -> int:
+        return 300_000
+
+
+CONTEXT = LongContext()
 
 
 @pytest.fixture
@@ -44,7 +54,7 @@ def handler(cluster: Cluster, desk: Desk, database_name: str, monkeypatch: pytes
 
 
 def _forget() -> None:
-    for one in (memory_extractor.build_memory_extractor, clients.build_hasten):
+    for one in (memory_extractor.build_memory_extractor, clients.build_shorten_visibility):
         one.cache_clear()
 
 

@@ -35,7 +35,7 @@ def handler(cluster: Cluster, desk: Desk, database_name: str, monkeypatch: pytes
 
 def _forget() -> None:
     build_orchestrator.cache_clear()
-    clients.build_hasten.cache_clear()
+    clients.build_shorten_visibility.cache_clear()
 
 
 def wake(desk: Desk) -> dict[str, Any]:

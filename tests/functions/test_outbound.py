@@ -88,7 +88,7 @@ def handler(
 
 def _forget() -> None:
     build_outbound.cache_clear()
-    clients.build_hasten.cache_clear()
+    clients.build_shorten_visibility.cache_clear()
 
 
 def _load() -> Handler:

@@ -35,10 +35,10 @@ def handler(
         given = {"database_secret": secret, "database_idle": "true", "whatsapp_base_url": provider.url}
         give(OutboundSettings, monkeypatch, **given)
         build_outbound.cache_clear()
-        clients.build_hasten.cache_clear()
+        clients.build_shorten_visibility.cache_clear()
         yield load_handler("outbound")
         build_outbound.cache_clear()
-        clients.build_hasten.cache_clear()
+        clients.build_shorten_visibility.cache_clear()
 
 
 def send(handler: Handler, desk: Desk, text: str) -> UUID:

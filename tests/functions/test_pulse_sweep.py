@@ -13,9 +13,9 @@ from moto import mock_aws
 
 from local.database import Cluster
 from parlour.bootstrap import clients, pulse_sweep
-from parlour.infra import work_due
 from parlour.infra.ids import uuid7
 from parlour.infra.settings import PulseSweepSettings
+from parlour.jobs import work_due
 from parlour.knowledge.records import entities, stale
 from parlour.knowledge.records.entities import NewEntity
 from tests.desk import Desk
@@ -37,7 +37,12 @@ def handler(cluster: Cluster, desk: Desk, database_name: str, monkeypatch: pytes
 
 
 def _forget() -> None:
-    for one in (pulse_sweep.build_sweep, pulse_sweep.build_wakeup, pulse_sweep._sweeper, clients.build_hasten):
+    for one in (
+        pulse_sweep.build_sweep,
+        pulse_sweep.build_wakeup,
+        pulse_sweep._sweeper,
+        clients.build_shorten_visibility,
+    ):
         one.cache_clear()
 
 
@@ -80,7 +85,7 @@ def test_a_wake_up_does_so_for_its_tenant_and_has_the_next_one_looked_at_in_its_
     soon = datetime.now(UTC) + timedelta(minutes=2)
     with desk.database.transaction(desk.admin) as tx:
         other = entities.create(desk.admin, tx, NewEntity("plan", "Lifts"), desk.clock(), uuid7).id
-        work_due.mark(tx, "pulse", other, soon)
+        work_due.schedule(tx, "pulse", other, soon)
     assert failed(handler(batch({"tenant_id": str(desk.tenant_id)}), CONTEXT)) == []
     assert [one["entity_id"] for one in on_queue("pulse")] == [str(plan)]
     assert later("pulse_wakeups") == "1"
@@ -88,7 +93,7 @@ def test_a_wake_up_does_so_for_its_tenant_and_has_the_next_one_looked_at_in_its_
 
 def test_a_wake_up_with_nothing_to_do_soon_is_the_last(handler: Handler, desk: Desk, plan: UUID) -> None:
     tomorrow = datetime.now(UTC) + timedelta(hours=20)
-    desk.database.run(desk.tenant_id, lambda tx: work_due.mark(tx, "pulse", plan, tomorrow))
+    desk.database.run(desk.tenant_id, lambda tx: work_due.schedule(tx, "pulse", plan, tomorrow))
     assert failed(handler(batch({"tenant_id": str(desk.tenant_id)}), CONTEXT)) == []
     assert (on_queue("pulse"), later("pulse_wakeups")) == ([], "0")
 
@@ -109,6 +114,6 @@ def test_who_asks_for_a_refresh_is_served_by_the_next_sweep_should_the_message_g
 ) -> None:
     tomorrow = datetime.now(UTC) + timedelta(hours=20)
     with desk.database.transaction(desk.admin) as tx:
-        work_due.mark(tx, "pulse", plan, tomorrow)
+        work_due.schedule(tx, "pulse", plan, tomorrow)
         stale.ask(tx, plan, desk.clock())
     assert handler(an_event("pulse_sweep_schedule"), CONTEXT)["sent"] == 1

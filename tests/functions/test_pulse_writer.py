@@ -38,7 +38,7 @@ def handler(cluster: Cluster, desk: Desk, database_name: str, monkeypatch: pytes
 
 
 def _forget() -> None:
-    for one in (pulse_writer.build_pulse_writer, clients.build_hasten):
+    for one in (pulse_writer.build_pulse_writer, clients.build_shorten_visibility):
         one.cache_clear()
 
 

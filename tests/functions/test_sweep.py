@@ -13,9 +13,9 @@ from moto import mock_aws
 
 from local.database import Cluster
 from parlour.bootstrap import clients, sweep
-from parlour.infra import work_due
 from parlour.infra.settings import SweepSettings
-from parlour.infra.work_due import Due
+from parlour.jobs import work_due
+from parlour.jobs.work_due import DueWork
 from tests.desk import Desk
 from tests.functions.deployed import CONTEXT, Handler, batch, failed, give, load_handler, store_database_secret
 
@@ -37,7 +37,7 @@ def handler(cluster: Cluster, desk: Desk, database_name: str, monkeypatch: pytes
 
 
 def _forget() -> None:
-    for one in (sweep.build_sweep, sweep.build_wakeup, sweep._net, clients.build_hasten):
+    for one in (sweep.build_sweep, sweep.build_wakeup, sweep._dependencies, clients.build_shorten_visibility):
         one.cache_clear()
 
 
@@ -64,7 +64,7 @@ def test_the_schedule_wakes_what_was_left_lying(handler: Handler, desk: Desk, un
 
 
 def test_a_wake_up_that_is_due_does_so_for_its_own(handler: Handler, desk: Desk, unanswered: UUID) -> None:
-    due = Due(desk.tenant_id, "session", unanswered, datetime.now(UTC))
+    due = DueWork(desk.tenant_id, "session", unanswered, datetime.now(UTC))
     assert failed(handler(batch(due.to_json()), CONTEXT)) == []
     assert len(on_queue("turns_messaging.fifo")) == 1
 
@@ -74,7 +74,7 @@ def test_one_whose_work_is_unknown_is_done_with(handler: Handler) -> None:
 
 
 def test_one_that_is_early_goes_back_for_as_long_as_the_queue_keeps_it(handler: Handler, desk: Desk) -> None:
-    due = Due(desk.tenant_id, "session", UUID(int=1), datetime.now(UTC) + timedelta(hours=3))
+    due = DueWork(desk.tenant_id, "session", UUID(int=1), datetime.now(UTC) + timedelta(hours=3))
     assert failed(handler(batch(due.to_json()), CONTEXT)) == []
     sqs = boto3.client("sqs")
     url = sqs.get_queue_url(QueueName="wakeups")["QueueUrl"]
@@ -85,7 +85,7 @@ def test_one_that_is_early_goes_back_for_as_long_as_the_queue_keeps_it(handler: 
 def test_nonsense_is_left_for_the_dead_letters_and_holds_nobody_back(
     handler: Handler, desk: Desk, unanswered: UUID
 ) -> None:
-    event = batch({"kind": "x"}, Due(desk.tenant_id, "session", unanswered, datetime.now(UTC)).to_json())
+    event = batch({"kind": "x"}, DueWork(desk.tenant_id, "session", unanswered, datetime.now(UTC)).to_json())
     for record in event["Records"]:
         del record["attributes"]["MessageGroupId"]
     assert failed(handler(event, CONTEXT)) == ["id-0"]
@@ -94,5 +94,5 @@ def test_nonsense_is_left_for_the_dead_letters_and_holds_nobody_back(
 
 def test_what_is_due_later_is_left_alone(handler: Handler, desk: Desk) -> None:
     later = datetime.now(UTC) + timedelta(minutes=5)
-    desk.database.run(desk.tenant_id, lambda tx: work_due.mark(tx, "session", UUID(int=1), later))
+    desk.database.run(desk.tenant_id, lambda tx: work_due.schedule(tx, "session", UUID(int=1), later))
     assert handler(an_event("sweep_schedule"), CONTEXT) == {"woken": 0, "settled": 0, "busy": 0, "left": False}

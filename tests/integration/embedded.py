@@ -5,9 +5,9 @@ from datetime import timedelta
 from decimal import Decimal
 from uuid import UUID
 
-from parlour.infra import work_due
 from parlour.infra.errors import ProviderRejected
 from parlour.infra.ids import uuid7
+from parlour.jobs import work_due
 from parlour.knowledge.index import embedder, pending, reembed
 from parlour.knowledge.index.embedder import Services
 from parlour.knowledge.index.rows import RowDraft
@@ -52,8 +52,8 @@ def rows_are_embedded(desk: Desk) -> None:
     desk.rows("UPDATE messages SET indexed = false WHERE id = (SELECT min(id::text)::uuid FROM messages) RETURNING id")
     until = desk.clock() + timedelta(minutes=1)
     with desk.database.transaction(desk.tenant_id) as tx:
-        assert work_due.hold(tx, "embedding", desk.tenant_id, until, desk.clock())
-        assert work_due.held_until(tx, "embedding", desk.tenant_id) == until
+        assert work_due.lease(tx, "embedding", desk.tenant_id, until, desk.clock())
+        assert work_due.leased_until(tx, "embedding", desk.tenant_id) == until
 
 
 def _move(services: Services, desk: Desk, model: str) -> None:

@@ -8,10 +8,10 @@ from datetime import timedelta
 from uuid import UUID
 
 from parlour.forgetting import erase
-from parlour.infra import work_due
-from parlour.infra.dead_letters import Discarded
 from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import JsonObject
+from parlour.jobs import work_due
+from parlour.jobs.dead_letters import Discarded
 from parlour.knowledge.files.file import File
 from parlour.knowledge.records import stale
 from parlour.memory.archiving import archive
@@ -89,14 +89,15 @@ def grown_old(desk: Desk) -> None:
     desk.rows("UPDATE tenants SET daily_cap_usd = 0 RETURNING 1")
     talk.consolidate("{}")
     desk.rows("UPDATE tenants SET daily_cap_usd = NULL RETURNING 1")
+    talk.fall_silent()
     talk.consolidate(json.dumps({"facts": [], "episodes": [episode]}))
-    talk.fall_silent(-25)
+    talk.fall_silent(-50)
     others = [Silent(desk, archive.KEPT_TURNS + 1) for _ in range(2)]
     room = Room(desk)
     desk.rows("UPDATE messages SET indexed = true WHERE body LIKE 'Line %' RETURNING 1")
     desk.clock.now += archive.AFTER + timedelta(days=1)
     with desk.database.transaction(desk.tenant_id) as tx:
-        work_due.mark(tx, "archive", desk.tenant_id, desk.clock())
+        work_due.schedule(tx, "archive", desk.tenant_id, desk.clock())
     order = Order(desk.tenant_id, "archive", desk.tenant_id)
     archive.run(services(desk), room.bucket, order, lambda: 1.0)
     assert len(others) > len(room.bucket.kept)

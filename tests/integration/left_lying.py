@@ -3,11 +3,12 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from parlour.infra import work_due
 from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import JsonObject
-from parlour.turns.sweep import Net, sweep, wake_up
+from parlour.jobs import work_due
+from parlour.jobs.sweep import sweep, wake_up
 from tests.desk import Desk, says
+from tests.integration.sweeping import dependencies
 
 
 class Later:
@@ -28,16 +29,13 @@ def work_left_lying(desk: Desk) -> None:
     desk.run()
     desk.write("And today?", "day-lying-2")
     with desk.database.transaction(desk.tenant_id) as tx:
-        work_due.mark(tx, "session", uuid7(desk.clock()), desk.clock())
+        work_due.schedule(tx, "session", uuid7(desk.clock()), desk.clock())
     desk.clock.now += 2 * work_due.GRACE
-    queues = {"whatsapp": desk.turns, "web": desk.turns}
-    net = Net(
-        desk.database, queues, desk.outbox, desk.tools, desk.ingest, desk.embedding, desk.memory, Later(), desk.clock
-    )  # fmt: skip
-    swept = sweep(net, lambda: 60.0)
+    swept_by = dependencies(desk)
+    swept = sweep(swept_by, lambda: 60.0)
     assert swept.woken >= 3
     assert swept.settled >= 1
-    (due, *_) = desk.database.run(None, lambda tx: work_due.due(tx, desk.clock() + timedelta(days=1), 10))
-    wake_up(net, replace(due, due_at=desk.clock()).to_json())
+    (due, *_) = desk.database.run(None, lambda tx: work_due.overdue(tx, desk.clock() + timedelta(days=1), 10))
+    wake_up(swept_by, replace(due, due_at=desk.clock()).to_json())
     desk.model.script = [says("Today, too.")]
     desk.run()

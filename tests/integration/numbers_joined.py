@@ -7,6 +7,7 @@ import pytest
 
 from parlour.infra.errors import InvalidRequest
 from parlour.infra.ids import uuid7
+from parlour.jobs.work_due import DueWork
 from parlour.principal import Principal
 from parlour.turns.linking import codes, over
 from tests.desk import Desk
@@ -35,9 +36,10 @@ def numbers_joined(desk: Desk) -> None:
     visitor, session = on_the_web(desk)
     late = asked(desk, visitor, session, "+919800000303").link_id
     with desk.database.transaction(desk.tenant_id) as tx:
-        assert over.end(tx, late, desk.clock())
+        due = DueWork(desk.tenant_id, "phone_link", late, desk.clock())
+        assert over.find(tx, due, desk.clock())
         desk.clock.now += codes.GOOD_FOR
-        assert over.end(tx, late, desk.clock()) is None
+        assert over.find(tx, due, desk.clock()) is None
 
 
 def _written(desk: Desk) -> UUID:

@@ -2,7 +2,8 @@
 anchors; what must survive is kept, told, and lost."""
 
 from parlour.infra.errors import SpendRefused
-from parlour.memory.summary.tries import next_try
+from parlour.memory.job import NO_BUDGET_WAIT
+from parlour.memory.summary.writer import FIRST_WAIT
 from tests.desk import Desk, says
 from tests.integration.memory.long_talk import LongTalk, written
 
@@ -16,15 +17,17 @@ def summarised(desk: Desk) -> None:
     for _ in range(3):
         _burst(talk)
     talk.summarise(SpendRefused("no room"))
-    desk.clock.now += next_try(0)
+    desk.clock.now += NO_BUDGET_WAIT
     talk.summarise("No JSON.")
-    desk.clock.now += next_try(1)
+    desk.clock.now += FIRST_WAIT
     talk.summarise(written("The policy is PX-48213."))
     for _ in range(2):
         _burst(talk)
     talk.summarise(written("Nobody names a policy."))
     assert [row[0] for row in talk.versions()] == [1, 2]
     assert talk.lines()
+    _burst(talk)
+    talk.summarise(written("The policy is PX-48213."))
 
 
 def _burst(talk: LongTalk) -> None:

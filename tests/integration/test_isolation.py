@@ -5,8 +5,8 @@ parameters that made it return or touch rows. Then every query is run again with
 tenant and as nobody. A query that no part of the day reaches fails the test: add it to the day.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -22,7 +22,6 @@ from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database, Transaction
 from parlour.infra.queries import Queries, Query
 from parlour.infra.transaction import adapt
-from parlour.principal import Principal
 from parlour.tenancy import roles, tenants
 from tests.desk import Desk, open_desk
 from tests.integration.working_day import play
@@ -33,13 +32,13 @@ QUERIES = {
     for query in Queries(path).values()
 }
 
-READ_BEFORE_THE_TENANT_IS_KNOWN = {"tenancy.route", "infra.due", "due.tenants_with_pulses"}
+READ_BEFORE_THE_TENANT_IS_KNOWN = {"tenancy.route", "jobs.overdue_work", "due.tenants_with_pulses"}
 """The way from a number or host to its tenant, and from a time to the work that is due then; they tell where a tenant
 is, and nothing that is the tenant's."""
 
 NAMES_THE_TENANT = {
-    "infra.when_due", "infra.held_due", "infra.lock_due", "index.types_due", "due.due_pulses", "due.next_pulse",
-    "extracting.how_far",
+    "jobs.find_work", "jobs.leased_until", "jobs.lock_work", "index.types_due", "due.due_pulses", "due.next_pulse",
+    "extracting.backlog",
 }  # fmt: skip
 """Reads of what is due that say whose themselves, since there row-level security lets everybody look."""
 
@@ -110,27 +109,7 @@ def recording(monkeypatch: pytest.MonkeyPatch) -> Iterator[Recording]:
     with monkeypatch.context() as patch:
         for name, wrapped in wrappers.items():
             patch.setattr(Transaction, name, wrapped)
-        patch.setattr(Database, "reading", _reading(kept))
         yield kept
-
-
-def _reading(kept: Recording) -> Callable[..., AbstractContextManager[Callable[[], list[Any]]]]:
-    real = Database.reading
-
-    @contextmanager
-    def reading(
-        self: Database, principal: Principal | UUID | None, query: Query, record: type[Any], /, **parameters: object
-    ) -> Iterator[Callable[[], list[Any]]]:
-        with real(self, principal, query, record, **parameters) as found:
-
-            def rows() -> list[Any]:
-                read = found()
-                kept.note(query, parameters, len(read))
-                return read
-
-            yield rows
-
-    return reading
 
 
 @dataclass

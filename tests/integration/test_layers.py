@@ -105,7 +105,7 @@ def test_the_package_is_in_its_layer_whole(built: Path) -> None:
         if path.is_file() and "__pycache__" not in path.parts
     }
     there = {path.relative_to(layer).as_posix() for path in layer.rglob("*") if "__pycache__" not in path.parts}
-    assert "parlour/infra/migrations/0001_isolation.sql" in wanted
+    assert "parlour/infra/migrations/0001_schema.sql" in wanted
     assert wanted <= there
 
 

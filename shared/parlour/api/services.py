@@ -6,10 +6,10 @@ from datetime import datetime
 from decimal import Decimal
 
 from parlour.api.connections import Connections
-from parlour.infra.dead_letters import DeadLetters
 from parlour.infra.ids import NewId
 from parlour.infra.objects import Store, Uploads
 from parlour.infra.queues import Delays, Queue
+from parlour.jobs.dead_letters import DeadLetters
 from parlour.knowledge.index.spaces import Spaces
 from parlour.tenancy.sign_in import SignIn
 

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 import boto3
 from botocore.config import Config
 
-from parlour.infra.dead_letters import SqsDeadLetters
 from parlour.infra.objects import S3Objects
 from parlour.infra.queues import SqsDelays, SqsQueue
 from parlour.infra.secrets import SecretsManager
-from parlour.infra.visibility import Hasten, hastener
+from parlour.jobs.dead_letters import SqsDeadLetters
+from parlour.jobs.visibility import ShortenVisibility, visibility_shortener
 
 if TYPE_CHECKING:
     from mypy_boto3_bedrock_runtime import BedrockRuntimeClient
@@ -69,6 +69,6 @@ def bedrock_streaming() -> "BedrockRuntimeClient":
 
 
 @functools.cache
-def build_hasten() -> Hasten:
+def build_shorten_visibility() -> ShortenVisibility:
     """How a message that failed is brought back sooner than its queue would."""
-    return hastener(boto3.client("sqs", config=_QUICK))
+    return visibility_shortener(boto3.client("sqs", config=_QUICK))

@@ -13,9 +13,9 @@ from parlour.bootstrap import clients
 from parlour.bootstrap.database import database
 from parlour.bootstrap.embedding import spaces
 from parlour.context import tokens
-from parlour.infra.dead_letters import DeadLetters
 from parlour.infra.ids import uuid7
 from parlour.infra.settings import HttpApiSettings, load
+from parlour.jobs.dead_letters import DeadLetters
 from parlour.tenancy import oidc
 from parlour.tenancy.fetch import JsonFetch
 from parlour.tenancy.oidc import Issuers

@@ -55,8 +55,4 @@ def build_memory_extractor() -> Work[JsonObject]:
     return limited(store, settings, remembering)
 
 
-def _summary(services: Services, order: Order, seconds_left: SecondsLeft) -> None:
-    writer.run(services, order.tenant_id, order.id, seconds_left)
-
-
-_WORK: Mapping[Kind, _Run] = {"memory": extractor.run, "summary": _summary, "consolidation": consolidator.run}
+_WORK: Mapping[Kind, _Run] = {"memory": extractor.run, "summary": writer.run, "consolidation": consolidator.run}

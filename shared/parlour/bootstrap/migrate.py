@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from parlour.bootstrap import clients
 from parlour.bootstrap.database import parameters
 from parlour.bootstrap.embedding import models
-from parlour.infra import row_indexes, vector_indexes
+from parlour.infra import vector_indexes
 from parlour.infra.migrate import allow_login, migrate, shipped
 from parlour.infra.postgres import connector
 from parlour.infra.settings import MigrateSettings, load
@@ -30,7 +30,6 @@ def build_migrate() -> Callable[[], list[str]]:
         with owner(math.inf) as connection:
             applied = migrate(connection, datetime.now(UTC), shipped())
             allow_login(connection, str(app["user"]), str(app["password"]))
-            row_indexes.build(connection)
             vector_indexes.build(connection, {one.space: one.dimensions for one in models(settings)})
         return applied
 

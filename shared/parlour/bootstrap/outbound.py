@@ -9,12 +9,12 @@ from parlour.channels import outbox, wire
 from parlour.channels.gupshup_api import GupshupProvider
 from parlour.channels.send import Providers, send
 from parlour.channels.whatsapp_cloud_api import WhatsAppCloudProvider
-from parlour.infra import work_due
 from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import SecondsLeft
 from parlour.infra.settings import OutboundSettings, load
-from parlour.infra.work_due import Due
+from parlour.jobs import work_due
+from parlour.jobs.work_due import DueWork
 from parlour.principal import system
 
 
@@ -35,6 +35,6 @@ def build_outbound() -> Work[JsonObject]:
         now = datetime.now(UTC)
         sent = send(system(tenant_id), store, providers, outbox_id, uuid7(now), now)
         if sent.again:
-            work_due.wake_up(wakeups, Due(tenant_id, "outbox", outbox_id, sent.again), now)
+            work_due.send_wakeup(wakeups, DueWork(tenant_id, "outbox", outbox_id, sent.again), now)
 
     return limited(store, settings, outbound)

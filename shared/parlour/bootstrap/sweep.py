@@ -1,29 +1,41 @@
 """What is due, to the queue that does it."""
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from parlour.bootstrap import clients
 from parlour.bootstrap.database import Work, database, limited
+from parlour.channels import outbox
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import SecondsLeft
+from parlour.infra.queues import Delays, Queue
 from parlour.infra.settings import SweepSettings, load
-from parlour.turns.sweep import Net, Swept, sweep, wake_up
+from parlour.jobs.sweep import Finder, SweepDependencies, SweepResult, sweep, wake_up
+from parlour.jobs.work_due import Kind
+from parlour.knowledge.files import uploads
+from parlour.knowledge.index import pending
+from parlour.memory import waking
+from parlour.memory.order import KINDS
+from parlour.tools import calls
+from parlour.turns import receive
+from parlour.turns.linking import over
+from parlour.turns.prompts import retention
 
 
 @functools.cache
-def build_sweep() -> Callable[[SecondsLeft], Swept]:
+def build_sweep() -> Callable[[SecondsLeft], SweepResult]:
     """Everything that is due, as far as the time allows."""
-    settings, net = _net()
+    settings, dependencies = _dependencies()
 
-    def sweeping(seconds_left: SecondsLeft) -> Swept:
-        net.database.limit(seconds_left)
+    def sweeping(seconds_left: SecondsLeft) -> SweepResult:
+        dependencies.database.limit(seconds_left)
         try:
-            return sweep(net, seconds_left)
+            return sweep(dependencies, seconds_left)
         finally:
             if settings.database_idle:
-                net.database.close()
+                dependencies.database.close()
 
     return sweeping
 
@@ -31,19 +43,18 @@ def build_sweep() -> Callable[[SecondsLeft], Swept]:
 @functools.cache
 def build_wakeup() -> Work[JsonObject]:
     """One wake-up: the piece of work that it is about."""
-    settings, net = _net()
+    settings, dependencies = _dependencies()
 
-    def waking(body: JsonObject, _seconds_left: SecondsLeft) -> None:
-        wake_up(net, body)
+    def wake(body: JsonObject, _seconds_left: SecondsLeft) -> None:
+        wake_up(dependencies, body)
 
-    return limited(net.database, settings, waking)
+    return limited(dependencies.database, settings, wake)
 
 
 @functools.cache
-def _net() -> tuple[SweepSettings, Net]:
+def _dependencies() -> tuple[SweepSettings, SweepDependencies]:
     settings = load(SweepSettings)
-    net = Net(
-        database=database(settings, clients.secrets()),
+    queues = SweepQueues(
         turns={
             "whatsapp": clients.queue(settings.turns_messaging_queue_url),
             "web": clients.queue(settings.turns_web_queue_url),
@@ -53,8 +64,41 @@ def _net() -> tuple[SweepSettings, Net]:
         ingest=clients.queue(settings.ingest_queue_url),
         embedding=clients.delays(settings.embedding_queue_url),
         memory=clients.delays(settings.memory_queue_url),
+    )
+    dependencies = SweepDependencies(
+        database=database(settings, clients.secrets()),
+        finders=finders(queues, settings.ledger_days),
         wakeups=clients.delays(settings.wakeups_queue_url),
         clock=lambda: datetime.now(UTC),
-        ledger_days=settings.ledger_days,
     )
-    return settings, net
+    return settings, dependencies
+
+
+@dataclass(frozen=True, slots=True)
+class SweepQueues:
+    """The queues whose workers a sweep wakes. `turns`: by a session's channel."""
+
+    turns: Mapping[str, Queue]
+    outbox: Queue
+    tools: Queue
+    ingest: Queue
+    embedding: Delays
+    memory: Delays
+
+
+def finders(queues: SweepQueues, ledger_days: int = 30) -> Mapping[Kind, Finder]:
+    """Return what every room offers to the sweep, by the kind of its work.
+
+    ledger_days  for which the records of prompts are kept at least.
+    """
+    return {
+        "session": receive.finder(queues.turns),
+        "outbox": outbox.finder(queues.outbox),
+        "tool_call": calls.finder(queues.tools),
+        "embedding": pending.finder(queues.embedding),
+        "record_type": pending.record_type_finder(queues.embedding),
+        "file": uploads.finder(queues.ingest),
+        "phone_link": over.find,
+        "ledgers": retention.finder(ledger_days),
+        **{kind: waking.finder(queues.memory, kind) for kind in KINDS},
+    }

@@ -16,23 +16,24 @@ from typing import Literal
 from uuid import UUID
 
 from parlour.channels import store
-from parlour.channels.store import Delivery, Lying, RowState, StuckSend, Unsent
+from parlour.channels.store import Delivery, RowState, StuckSend, Unsent
 from parlour.infra.errors import Conflict, Forbidden, MalformedPayload, NotFound
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.infra.queues import Queue, QueueMessage
-from parlour.infra.work_due import GRACE
+from parlour.jobs import sweep
+from parlour.jobs.sweep import Finder, StaleWork
+from parlour.jobs.work_due import GRACE, DueWork
 from parlour.principal import Principal
 
 __all__ = [
     "Delivery",
-    "Lying",
     "Resolution",
     "StuckSend",
     "Unsent",
     "delivery",
     "failed",
-    "left_lying",
+    "finder",
     "message",
     "needing_a_person",
     "put",
@@ -105,9 +106,23 @@ def unsent(tx: Transaction, *, session_id: UUID) -> list[Unsent]:
     return store.unsent(tx, session_id)
 
 
-def left_lying(tx: Transaction, outbox_id: UUID) -> Lying | None:
-    """A reply that is pending or being sent, locked until the transaction ends; None for one that is neither."""
-    return store.left_lying(tx, outbox_id)
+def finder(outbox: Queue) -> Finder:
+    """Return the finder of replies that were not sent.
+
+    One that is being sent is woken too: its sender is gone, or its message would still hold back ours. The next sender
+    writes down that nobody knows whether it arrived.
+    """
+
+    def find(tx: Transaction, work: DueWork, _now: datetime) -> StaleWork | None:
+        waiting = store.left_lying(tx, work.id)
+        if waiting is None:
+            return None
+        return StaleWork(
+            waiting.created_at,
+            sweep.send(outbox, message(work.tenant_id, waiting.session_id, work.id, work.deduplication)),
+        )
+
+    return find
 
 
 def delivery(tx: Transaction, *, message_id: UUID) -> Delivery | None:

@@ -33,7 +33,7 @@ from parlour.infra.errors import (
 )
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database, Transaction
-from parlour.infra.work_due import GRACE
+from parlour.jobs.work_due import GRACE
 from parlour.principal import Principal
 
 __all__ = ["LONGEST_PUT_OFF", "MOST_ATTEMPTS", "ChannelProvider", "Outgoing", "Providers", "Sent", "send"]

@@ -5,13 +5,11 @@ tool calls so far, fitted anew (`Begun.step`). Pure: the same arguments give the
 """
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from parlour.context import cache, calls, choose, fill, history, marks, reminder, stubs, tail
 from parlour.context.budget import Profile
 from parlour.context.calls import Fitted, Round
-from parlour.context.fill import Halfway
 from parlour.context.ledger import Entry, Ledger
 from parlour.context.materials import Materials, Moment
 from parlour.context.pins import Cause
@@ -112,41 +110,26 @@ class Begun:
         return reminder.repeated(self.turn, self.reminders, searched=searched)
 
 
-def until_recall(materials: Materials, standing: Standing, profile: Profile, moment: Moment) -> Halfway | None:
-    """What `begin` decides before anything that is recalled has a say, for a caller who still waits for what is. None
-    where what is required exceeds the budget: `begin` sees to that."""
-    standing = standing.beginning(moment.at)
-    with suppress(PromptOverflow):
-        return fill.until_recall(materials, standing, profile, moment, Plan(lead=standing.lead))
-    return None
-
-
-def begin(
-    materials: Materials, standing: Standing, profile: Profile, moment: Moment, halfway: Halfway | None = None
-) -> Begun:  # fmt: skip
+def begin(materials: Materials, standing: Standing, profile: Profile, moment: Moment) -> Begun:
     """Decide what the turn's prompts have in common.
 
     Tools, tiers, Pulse and record, the recap, heartbeat, reminder and the user's words are required: PromptOverflow
     names the layer when they alone exceed the budget. Everything else gets its floor, then its cap, in the profile's
     order; the history is cut where the rules say so, and the briefing is rendered anew where it is due.
-
-    `halfway` is what `until_recall` made of these arguments; what is recalled may be in the tail since, and the model
-    another. It is used up, also where this raises.
     """
     standing = standing.beginning(moment.at)
     plan = Plan(lead=standing.lead)
     while True:
         try:
-            halfway = halfway or fill.until_recall(materials, standing, profile, moment, plan)
-            filled = fill.finish(halfway, materials, standing, moment)
+            filled = fill.fill(materials, standing, profile, moment, plan)
         except PromptOverflow:
             if not plan.gives_way:
                 raise
-            plan, halfway = plan.shorter(), None
+            plan = plan.shorter()
             continue
         if filled.next_plan is None:
             return _begun(materials, standing, moment, filled)
-        plan, halfway = filled.next_plan, None
+        plan = filled.next_plan
 
 
 def is_due(materials: Materials, standing: Standing, moment: Moment) -> bool:

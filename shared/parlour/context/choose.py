@@ -1,6 +1,5 @@
 """Which items of a layer get in: the best first, whole, as long as they fit; every other one with its reason. Pure."""
 
-import functools
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -114,7 +113,6 @@ def _taken(meter: Meter, item: Item, left: int, most: int, between: int) -> Entr
     return Entry(item, full, "too_large" if smallest + between > most else "over_budget")
 
 
-@functools.lru_cache(maxsize=1_024)
 def _runs(text: str) -> frozenset[tuple[str, ...]]:
     plain = [word.lower() for word in words_in(text)]
     if len(plain) < _RUN:
@@ -126,6 +124,5 @@ def _is_same(one: frozenset[tuple[str, ...]], other: frozenset[tuple[str, ...]])
     return len(one & other) / min(len(one), len(other)) >= _SAME
 
 
-@functools.lru_cache(maxsize=1_024)
 def _telling(text: str) -> frozenset[str]:
     return frozenset(word.lower() for word in words_in(text) if len(word) >= _TELLING_FROM or word.isdigit())

@@ -1,6 +1,5 @@
 """Who gets how much of one turn's budget: what is required, then floors, then caps, in the profile's order. Pure."""
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -106,32 +105,12 @@ class Filling:
         return replace(picked, entries=(*because_covered(picked.entries, last), *twice, *weak))
 
 
-@dataclass(slots=True)
-class Halfway:
-    """A budget spent as far as it does not matter what is recalled. `finish` goes on from there, and uses it up.
-
-    lots    that have not had their turn.
-    hidden  candidates for the briefing that the reader may not see.
-    """
-
-    filling: Filling
-    plan: Plan
-    lots: tuple[Lot, ...]
-    fixed: tuple[Segment, ...]
-    pinned: Pinned
-    message: Segment
-    causes: tuple[Cause, ...]
-    hidden: tuple[Entry, ...]
-
-
-def until_recall(
-    materials: Materials, standing: Standing, profile: Profile, moment: Moment, plan: Plan
-) -> Halfway:  # fmt: skip
-    """Spend the budget up to the first lot that is recalled, whether the materials' tail holds what is or does not yet.
-    PromptOverflow when what is required exceeds the budget."""
+def fill(materials: Materials, standing: Standing, profile: Profile, moment: Moment, plan: Plan) -> Filled:
+    """Allocate the budget: first what is required, then each lot's share in the profile's order; what is left over goes
+    to what was recalled. Raises PromptOverflow when what is required exceeds the budget."""
     meter = Meter(standing.factors)
     about, hidden = seen(materials.briefing, moment.clearance)
-    shown, _ = seen(materials.tail, moment.clearance)
+    shown, unseen = seen(materials.tail, moment.clearance)
     fixed = (*opening.config(meter, materials), *opening.moment(meter, materials))
     said = (*opening.floating(meter, materials), *opening.spoken(meter, materials))
     required = _required(meter, materials, plan, fixed, said)
@@ -139,33 +118,28 @@ def until_recall(
     causes, purse = _briefing_due(meter, materials, standing, profile, moment, plan, required, about, changes)
     anew = [Entry(one, meter.count(one.text), "duplicate") for one in changes] if causes else []
     filling = Filling(
-        meter, profile, purse, _items(shown, causes), "\n".join(one.text for one in about if one.lot is Lot.PULSE),
-        _verbatim(materials, plan), Told(plan.lead), [*anew, *opening.entries(meter, materials)],
-    )  # fmt: skip
+        meter,
+        profile,
+        purse,
+        _items(shown, causes),
+        pulse="\n".join(one.text for one in about if one.lot is Lot.PULSE),
+        told=_verbatim(materials, plan),
+        history=Told(plan.lead),
+        entries=[*anew, *opening.entries(meter, materials)],
+    )
     pinned = _pinned(filling, materials, standing, moment, plan, causes, about)
     message = _message(filling, materials)
-    order = profile.fill
-    lots = tuple(itertools.takewhile(lambda lot: lot not in _RANKED, order))
-    _spend(filling, lots, materials, plan)
-    return Halfway(filling, plan, order[len(lots) :], fixed, pinned, message, causes, tuple(hidden if causes else ()))
-
-
-def finish(halfway: Halfway, materials: Materials, standing: Standing, moment: Moment) -> Filled:
-    """Spend what is left of the budget; what nobody wanted goes to what is recalled. `materials` are those of before,
-    and in their tail is what is recalled."""
-    filling, plan, meter = halfway.filling, halfway.plan, halfway.filling.meter
-    shown, unseen = seen(materials.tail, moment.clearance)
-    filling.items = _items(shown, halfway.causes)
-    _spend(filling, halfway.lots, materials, plan)
+    _spend(filling, materials, plan)
     filling.purse.release()
     for lot in (Lot.RECALL, Lot.OTHER_SESSIONS):
         filling.refill(lot)
-    told, pinned = filling.history, halfway.pinned
-    segments = (*halfway.fixed, pinned.segment, *history.segments(meter, told), *_tail(filling), halfway.message)
+    told = filling.history
+    segments = (*fixed, pinned.segment, *history.segments(meter, told), *_tail(filling), message)
     kept = filling.calls + filling.purse.left + opening.repeated(meter, materials)
-    entries = (*halfway.hidden, *unseen, *filling.entries, *told_of(meter, standing.lead, plan, told))
-    following = _next(filling, materials, plan, told, halfway.causes)
-    return Filled(segments, entries, kept, told.lead, pinned, halfway.causes, following)
+    withheld = (*hidden, *unseen) if causes else unseen
+    entries = (*withheld, *filling.entries, *told_of(meter, standing.lead, plan, told))
+    following = _next(filling, materials, plan, told, causes)
+    return Filled(segments, entries, kept, told.lead, pinned, causes, following)
 
 
 def _required(
@@ -272,9 +246,9 @@ def _why_not(item: Item, *, fits: bool) -> Reason | None:
     return None if fits else "too_large"
 
 
-def _spend(filling: Filling, lots: Sequence[Lot], materials: Materials, plan: Plan) -> None:
-    """Give these lots their room, in this order."""
-    for lot in lots:
+def _spend(filling: Filling, materials: Materials, plan: Plan) -> None:
+    """Give every lot its room, in the profile's order."""
+    for lot in filling.profile.fill:
         cap = filling.profile.share(lot.layer).cap
         if lot is Lot.CALLS and materials.tools:
             filling.calls = filling.purse.offer(Layer.CALLS, cap)

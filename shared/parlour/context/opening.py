@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from functools import lru_cache
 
 from parlour.context import history, reminder, tail
 from parlour.context.ledger import Entry
@@ -64,7 +63,6 @@ def _offered(materials: Materials) -> list[tuple[str, str]]:
     return sorted(map(_defined, materials.tools))
 
 
-@lru_cache(maxsize=1_024)
 def _defined(text: str) -> tuple[str, str]:
     """A tool's name and its definition, whose keys come in another order from a record of an earlier release."""
     tool = json.loads(text)

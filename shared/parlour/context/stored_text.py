@@ -8,7 +8,6 @@ context, it comes back. Without a context the words stand in the record themselv
 import hashlib
 import json
 from collections.abc import Iterable
-from functools import lru_cache
 from json.encoder import encode_basestring
 from typing import Annotated, Any
 
@@ -56,7 +55,6 @@ class Texts(dict[str, str]):
         return TextHash(key)
 
 
-@lru_cache(maxsize=2_048)
 def text_hash(text: str) -> str:
     """Return what a text is stored under: the hex SHA-256 of its canonical JSON."""
     return hashlib.sha256(encode_basestring(text).encode()).hexdigest()

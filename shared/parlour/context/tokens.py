@@ -80,7 +80,7 @@ def script(text: str) -> str:
     return "latin" if beginning.isascii() else _script(beginning)
 
 
-@functools.lru_cache(maxsize=4_096)
+@functools.lru_cache(maxsize=1_024)
 def _script(beginning: str) -> str:
     if not _BEYOND_LATIN.search(beginning):
         return "latin"
@@ -99,7 +99,7 @@ def plain(text: str) -> int:
     return _measured(text)[0]
 
 
-@functools.lru_cache(maxsize=4_096)
+@functools.lru_cache(maxsize=1_024)
 def _measured(text: str) -> tuple[int, str]:
     """The plain tokens of a text and its script, together: a prompt asks for both some hundred times."""
     return len(_encoding().encode_ordinary(text)), script(text)

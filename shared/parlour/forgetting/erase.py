@@ -24,12 +24,12 @@ from parlour.forgetting.store import ListedRow, ReportRow, UnderWayRow
 from parlour.forgetting.texts import Search
 from parlour.forgetting.under_way import Done, Left, Seen
 from parlour.infra import log
-from parlour.infra.dead_letters import DeadLetters
 from parlour.infra.errors import NotFound, QueueUnavailable
 from parlour.infra.ids import NewId
 from parlour.infra.jsonable import JsonObject, to_json
 from parlour.infra.objects import Store, Uploads
 from parlour.infra.postgres import Database, SecondsLeft, Transaction
+from parlour.jobs.dead_letters import DeadLetters
 from parlour.knowledge.files import uploads
 from parlour.principal import Principal
 from parlour.tenancy import audit, roles

@@ -388,7 +388,6 @@ SELECT phone FROM users WHERE id = ANY(%(ids)s::uuid[]) AND phone IS NOT NULL;
 SELECT key AS id FROM routes WHERE tenant_id = current_tenant();
 
 -- name: ledgers_after
--- plan: anew
 -- Records of prompts from a month and a time on, in the order of their turns, some at a time: those of some sessions and
 -- of a user's, or all others with those of Pulses.
 SELECT * FROM (

@@ -15,9 +15,9 @@ from parlour.forgetting import echoes, records, report, store
 from parlour.forgetting.lineage import Reach
 from parlour.forgetting.report import Beyond, Report
 from parlour.forgetting.texts import Texts
-from parlour.infra import work_due
 from parlour.infra.ids import NewId
 from parlour.infra.postgres import Transaction
+from parlour.jobs import work_due
 from parlour.knowledge.records import stale
 from parlour.principal import Principal
 from parlour.turns.prompts import store as prompt_store
@@ -155,7 +155,7 @@ class Taking:
         store.run(tx, "count_anchors", sessions=[*reach.touched, *reach.nearby], each=_MESSAGES_OF_AN_ANCHOR)
         again = sorted({UUID(one.partition("/")[0]) for one in summaries})
         for session_id in again:
-            work_due.mark(tx, "summary", session_id, self.now)
+            work_due.schedule(tx, "summary", session_id, self.now)
         self._anew("summary", again)
 
     def _anew(self, kind: str, ids: Sequence[UUID]) -> None:

@@ -19,9 +19,6 @@ _CONNECT_SECONDS = 10
 _LEAST_CONNECT_SECONDS = 2
 """libpq takes no less for an answer to a connection's opening."""
 
-_PREPARED_AFTER = 2
-"""Runs on one connection before a statement is prepared, which takes a round trip more."""
-
 _KEEPALIVE = {
     "tcp_user_timeout": 10_000,  # milliseconds: keepalives do not run while something sent waits for its receipt
     "keepalives": 1,
@@ -53,20 +50,6 @@ class Connection(psycopg.Connection[Any]):
             if result.status != pq.ExecStatus.COMMAND_OK:
                 raise error_from_result(result, encoding=self.info.encoding)
 
-    def send_ahead(self, pipeline: psycopg.Pipeline, *statements: str) -> None:
-        """Send statements as `send` does, in a pipeline and waiting for nothing: their errors are told to whoever waits
-        for the pipeline."""
-        for one in statements:
-            self.pgconn.send_query_params(one.encode(), None)
-            pipeline.result_queue.append(None)  # so that psycopg looks for its answer
-
-    def end(self, pipeline: psycopg.Pipeline) -> None:
-        """Send that the pipeline is through, and do not wait until it is: psycopg's own `sync` does, and until then a
-        proxy may take the connection for one that is in use."""
-        self.pgconn.pipeline_sync()
-        pipeline.result_queue.append(None)
-        self.wait(generators.send(self.pgconn))
-
     def undo(self) -> None:
         """Roll back, and keep what is prepared: psycopg's own rollback sends DEALLOCATE ALL with it, on which RDS Proxy
         pins. Raises psycopg.OperationalError when the connection is of no more use."""
@@ -86,7 +69,7 @@ def connector(parameters: Mapping[str, str | int]) -> Connect:
     """How to open a connection with libpq's `parameters`, keepalives and prepared statements that are never given up.
 
     RDS Proxy refuses the start-up packet's `options`; the app role's time zone and statement timeout are therefore the
-    role's own settings (migration 0001).
+    role's own settings (0001_schema.sql).
     """
 
     def connect(seconds: float = math.inf) -> Connection:
@@ -95,7 +78,6 @@ def connector(parameters: Mapping[str, str | int]) -> Connect:
         connection = Connection.connect(
             **{**given, "connect_timeout": int(patience)},  # type: ignore[arg-type]
             autocommit=True,  # a transaction is begun together with its tenant, not before
-            prepare_threshold=_PREPARED_AFTER,
         )
         connection.prepared_max = None  # the statements of a function are few, and giving one up may pin as well
         set_json_dumps(_dumps, connection)

@@ -36,6 +36,7 @@
     └── OperatorError                 the people who run it
         ├── Misconfigured
         ├── MigrationConflict
+        │   └── DatabaseTooOld        made by a release before this one's first migration
         ├── LeaseLost                 a newer worker took the session over: write nothing more
         ├── ProviderRejected          a provider refused the request itself; trying again cannot help
         │   └── WindowClosed          the user wrote too long ago for a channel to take free text
@@ -308,6 +309,12 @@ class MigrationConflict(OperatorError):
     """A migration that was already applied has changed; restore it and add a new one."""
 
     code = "migration_conflict"
+
+
+class DatabaseTooOld(MigrationConflict):
+    """This database was made by an older release, which this one cannot migrate; deploy to a new database."""
+
+    code = "database_too_old"
 
 
 class LeaseLost(OperatorError):

@@ -4,7 +4,6 @@ import functools
 import hashlib
 import json
 from collections.abc import Hashable
-from functools import lru_cache
 from json.encoder import encode_basestring
 from typing import TYPE_CHECKING, Any, cast
 
@@ -27,9 +26,8 @@ def digest(value: object) -> str:
     return hashlib.sha256(canonical(value).encode()).hexdigest()
 
 
-@lru_cache(maxsize=1_024)
 def digest_of(texts: tuple[str, ...]) -> str:
-    """The digest of a list of texts; most are asked for again and again."""
+    """The digest of a list of texts."""
     return hashlib.sha256(f"[{','.join(map(encode_basestring, texts))}]".encode()).hexdigest()
 
 

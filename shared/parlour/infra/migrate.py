@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
-from parlour.infra.errors import MigrationConflict
+from parlour.infra.errors import DatabaseTooOld, MigrationConflict
 
 _LOCK = 7_276_911_350
 """Any constant will do; it keeps two migrators from running at once."""
@@ -44,16 +44,17 @@ def shipped() -> list[Migration]:
 def migrate(owner: psycopg.Connection[Any], now: datetime, migrations: Sequence[Migration]) -> list[str]:
     """Apply what is missing, each in a transaction of its own; returns the names applied.
 
-    `owner` is a connection of the owning role. Raises MigrationConflict when an applied file has changed
-    or is gone; nothing is applied then.
+    `owner` is a connection of the owning role. Raises MigrationConflict when an applied file has changed or is gone,
+    and DatabaseTooOld when the first applied file is not this release's first; nothing is applied then.
     """
     owner.execute("SELECT pg_advisory_lock(%s)", (_LOCK,))
     try:
         owner.execute(_LEDGER)
         owner.commit()
-        done = dict(owner.execute("SELECT version, checksum FROM schema_migrations").fetchall())
+        rows = owner.execute("SELECT version, name, checksum FROM schema_migrations ORDER BY version").fetchall()
         owner.commit()
-        _check(done, migrations)
+        _check(rows, migrations)
+        done = {version for version, _, _ in rows}
         return [_apply(owner, migration, now) for migration in migrations if migration.version not in done]
     finally:
         owner.rollback()
@@ -72,9 +73,11 @@ def allow_login(owner: psycopg.Connection[Any], role: str, password: str) -> Non
     owner.commit()
 
 
-def _check(done: dict[int, str], migrations: Sequence[Migration]) -> None:
+def _check(rows: Sequence[tuple[int, str, str]], migrations: Sequence[Migration]) -> None:
     known = {migration.version: migration for migration in migrations}
-    for version, checksum in done.items():
+    for version, name, checksum in rows:
+        if version == 1 and version in known and known[version].name != name:
+            raise DatabaseTooOld
         if version not in known:
             raise MigrationConflict(f"migration {version:04} was applied here; deploy a release that has it")
         if known[version].checksum != checksum:

@@ -1,4 +1,4 @@
-"""The PostgreSQL connection of a sandbox, used for short transactions as one tenant, and one beside it.
+"""The PostgreSQL connection of a sandbox, used for short transactions as one tenant.
 
 A transaction begins by setting the tenant, locally to itself; row-level security does the rest, so a
 query that forgets its WHERE still sees one tenant only. The connection is never trusted after a freeze
@@ -6,24 +6,20 @@ or a restore: one that lay idle is replaced, and so is one that the first statem
 may be repeated (`run`) is repeated once on a new connection when it loses its own in the middle. No answer
 is waited for longer than it can take: a peer may vanish without a word, and a proxy keeps the line open.
 Statements that come again are prepared, and stay so as long as the connection lives (docs/decisions/0034).
-What takes the database longer is read beside: on a second connection, while the first one is at work. Who reads there
-can do without, so it is not waited for as long as for the first to be opened.
 """
 
 import math
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager
 from datetime import timedelta
 from uuid import UUID
 
 import psycopg
-from psycopg.rows import class_row
 
 from parlour.infra.connection import Connect, Connection, SecondsLeft, connector
-from parlour.infra.errors import DatabaseUnavailable, ParlourError, SchemaOutdated, StatementTooSlow
-from parlour.infra.queries import Query
-from parlour.infra.transaction import PLANS_ONCE, Statements, Transaction, adapt, jsonb, prepared
+from parlour.infra.errors import DatabaseUnavailable, SchemaOutdated, StatementTooSlow
+from parlour.infra.transaction import Statements, Transaction, jsonb
 from parlour.principal import Principal
 
 __all__ = [
@@ -42,12 +38,9 @@ _TRUSTED_IDLE = timedelta(seconds=45)
 would wait ten seconds to find out. By the wall clock, since the monotonic one stands still while frozen."""
 
 _LONGEST_STATEMENT_MS = 20_000
-"""What the role allows too (migration 0001); the time that is left may allow less."""
+"""What the role allows too (0001_schema.sql); the time that is left may allow less."""
 
 _LEAST_STATEMENT_MS = 500
-
-_BESIDE_SECONDS = 2.0
-"""How long the second connection may take to open: a turn waits for it, and can do without."""
 
 _IDLE_IN_TRANSACTION_MS = 10_000
 """No transaction waits for somebody else, so one that says nothing for so long has stalled: its locks are freed
@@ -75,17 +68,11 @@ _UNPREPARED = (
 
 
 class Database:
-    """A lazily opened connection and the transactions on it, and one more to read on beside. Not shared between
-    threads.
-
-    is_warm  the connection was open when the invocation began, or nobody said that one did: a second one pays.
-    """
+    """A lazily opened connection and the transactions on it. Not shared between threads."""
 
     def __init__(self, connect: Connect) -> None:
         self._connect = connect
         self._connection: Connection | None = None
-        self._second: Database | None = None
-        self.is_warm = True
         self._seconds_left: SecondsLeft | None = None
         self._last_used = 0.0
         self._is_busy = False
@@ -94,7 +81,6 @@ class Database:
     def limit(self, seconds_left: SecondsLeft | None) -> None:
         """An invocation begins: neither opening a connection nor a statement outlives it."""
         self._seconds_left = seconds_left
-        self.is_warm = self._connection is not None and not self._is_stale
 
     def run[R](self, principal: Principal | UUID | None, work: Callable[[Transaction], R], /) -> R:
         """What `work` returns, once it is committed; it may be called twice.
@@ -134,61 +120,11 @@ class Database:
         finally:
             self._is_busy = False
 
-    @property
-    def beside(self) -> "Database":
-        """A second connection, opened when it is first used, for what is read while this one is at work."""
-        if self._second is None:
-            self._second = Database(lambda seconds: self._connect(min(seconds, _BESIDE_SECONDS)))
-            self._second.statements = self.statements
-        self._second.limit(self._seconds_left)
-        return self._second
-
-    @contextmanager
-    def reading[R](
-        self, principal: Principal | UUID | None, query: Query, record: type[R], /, **parameters: object
-    ) -> Iterator[Callable[[], list[R]]]:
-        """Send a transaction of one statement, and give what waits for its rows. It is sent whole, so that nothing is
-        held for somebody who is waiting for something else. Both raise as `transaction` does; what is not asked for is
-        waited for as well, when it is left."""
-        if self._is_busy:
-            raise RuntimeError("a transaction is open on this database: read on the one beside it")
-        try:
-            connection = self._opened()
-        except psycopg.OperationalError as error:
-            raise DatabaseUnavailable from error
-        self._is_busy = True
-        with ExitStack() as sending:
-
-            def rows() -> list[R]:
-                with self._told(connection):
-                    sending.close()
-                    return cursor.fetchall()
-
-            beginning = [*self._beginning(_tenant(principal)).split("; "), *([PLANS_ONCE] if query.once else [])]
-            try:
-                with self._told(connection):
-                    cursor = connection.cursor(row_factory=class_row(record))
-                    pipeline = sending.enter_context(connection.pipeline())
-                    self.statements.note("begin")
-                    connection.send_ahead(pipeline, *beginning)
-                    self.statements.note(query.name, parameters)
-                    cursor.execute(query.sql.encode(), adapt(parameters), prepare=prepared(query))
-                    connection.send_ahead(pipeline, "COMMIT")
-                    connection.end(pipeline)
-                yield rows
-            finally:
-                with suppress(ParlourError, psycopg.Error), self._told(connection):
-                    sending.close()  # nobody asked for them
-                self._roll_back()
-                self._is_busy = False
-
     def close(self) -> None:
-        """Let the connections go; the next transaction opens a new one."""
+        """Let the connection go; the next transaction opens a new one."""
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
-        if self._second is not None:
-            self._second.close()
 
     @contextmanager
     def _told(self, connection: Connection) -> Iterator[None]:
@@ -203,19 +139,6 @@ class Database:
             if isinstance(error, psycopg.errors.UndefinedTable | psycopg.errors.UndefinedColumn):
                 raise SchemaOutdated from error
             raise
-
-    def _beginning(self, tenant: UUID | None) -> str:
-        """What a transaction is told first."""
-        return _BEGIN_AS.format("" if tenant is None else UUID(str(tenant)), self._allowed)
-
-    @property
-    def _is_stale(self) -> bool:
-        return time.time() - self._last_used > _TRUSTED_IDLE.total_seconds()
-
-    @property
-    def _allowed(self) -> int:
-        """Milliseconds that a statement may take."""
-        return int(max(_LEAST_STATEMENT_MS, min(_LONGEST_STATEMENT_MS, self._left() * 1000)))
 
     def _left(self) -> float:
         return self._seconds_left() if self._seconds_left else math.inf
@@ -235,21 +158,19 @@ class Database:
             raise DatabaseUnavailable from error
 
     def _open(self, tenant: UUID | None) -> Connection:
-        connection = self._opened()
-        self.statements.note("begin")
-        connection.patience = lambda: min(_FIRST_ANSWER_SECONDS, self._patience())
-        connection.send(self._beginning(tenant).encode())
-        connection.patience = self._patience
-        return connection
-
-    def _opened(self) -> Connection:
-        if self._connection is not None and (self._is_stale or self._connection.closed):
+        is_stale = time.time() - self._last_used > _TRUSTED_IDLE.total_seconds()
+        if self._connection is not None and (is_stale or self._connection.closed):
             self.close()
         if self._connection is None:
             self._connection = self._connect(self._left())
-        self._connection.patience = self._patience
+        connection = self._connection
         self._last_used = time.time()
-        return self._connection
+        self.statements.note("begin")
+        allowed_ms = int(max(_LEAST_STATEMENT_MS, min(_LONGEST_STATEMENT_MS, self._left() * 1000)))
+        connection.patience = lambda: min(_FIRST_ANSWER_SECONDS, self._patience())
+        connection.send(_BEGIN_AS.format("" if tenant is None else UUID(str(tenant)), allowed_ms).encode())
+        connection.patience = self._patience
+        return connection
 
     def _patience(self) -> float:
         return max(0.0, min(_LONGEST_STATEMENT_MS / 1000, self._left())) + _GRACE_SECONDS

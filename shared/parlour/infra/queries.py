@@ -4,31 +4,29 @@
     -- The session's inbound messages that no turn has taken, oldest first.
     SELECT ...;
 
-A line `-- plan: anew` among these has the statement planned for its very parameters whenever it runs, and never
-prepared (docs/decisions/0034); `-- plan: once` has it planned once for all parameters, also where PostgreSQL would take
-the plan for dearer than it is. Comments and indentation are not sent: psycopg remembers how a statement is written only
-up to 4,096 characters. Parameters are psycopg's: `%(name)s`, a literal percent sign is `%%`.
+A line `-- plan: custom` after the name keeps the statement from being prepared, so that PostgreSQL plans it for its
+parameters whenever it runs (docs/decisions/0034). Parameters are psycopg's: `%(name)s`, a literal percent sign is `%%`,
+also in comments.
 """
 
+import itertools
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-_ANEW, _ONCE = "-- plan: anew", "-- plan: once"
+_CUSTOM = "-- plan: custom"
 _PARAMETER = re.compile(r"%\((\w+)\)s")
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One statement with its name (`room.name`) and description, and whether it is to be planned anew each time, or
-    once for all parameters."""
+    """One statement with its name (`room.name`) and description, and whether it is never prepared."""
 
     name: str
     description: str
     sql: str
-    anew: bool = False
-    once: bool = False
+    is_unprepared: bool = False
 
     @property
     def parameters(self) -> frozenset[str]:
@@ -70,9 +68,10 @@ def parse(text: str, room: str) -> dict[str, Query]:
         name, _, rest = chunk.partition("\n")
         name = name.strip()
         lines = rest.splitlines()
-        described = [line[2:].strip() for line in lines if line.startswith("--") and line not in {_ANEW, _ONCE}]
-        sql = "\n".join(line for line in map(str.strip, lines) if not line.startswith("--")).strip().rstrip(";")
+        comments = list(itertools.takewhile(lambda line: line.startswith("--"), lines))
+        described = [line[2:].strip() for line in comments if line != _CUSTOM]
+        sql = "\n".join(lines[len(comments) :]).strip().rstrip(";")
         if not described or not sql or name in found:
             raise ValueError(f"{room}/queries.sql: {name!r} needs a description, a statement and a name of its own")
-        found[name] = Query(f"{room}.{name}", " ".join(described), sql, _ANEW in lines, _ONCE in lines)
+        found[name] = Query(f"{room}.{name}", " ".join(described), sql, _CUSTOM in comments)
     return found

@@ -1,19 +1,27 @@
 """The indexes over vectors: one for every space that the deployment names, since vectors of two models do not compare.
 
-They are made when the schema is migrated, while the vectors' table is written. A space is named before anything lies
-in it, so there is little to wait for; only a release that makes them otherwise (0010) finds vectors there. Until such
-an index is made, all vectors of a tenant are compared: slower, and nothing is missed. Search reaches one by its very
-expression and predicate. Half precision finds what full precision finds, in half of the memory (bench/filtered.py).
+They are built after the migrations, while the vectors' table is written. A space is named before anything lies in it,
+so there is little to wait for. Until an index is built, all vectors of a tenant are compared: slower, and complete.
+Search reaches an index by its very expression and predicate. Half precision finds what full precision finds, in half
+of the memory (bench/filtered.py).
 """
 
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import psycopg
 from psycopg import sql
 
-from parlour.infra import log, row_indexes
+from parlour.infra import log
 from parlour.infra.jsonable import digest
+
+#: Any constant will do; it keeps two migrators from building indexes at once.
+_LOCK = 7_276_911_352
+
+#: Seconds between two attempts to take the lock.
+_PAUSE = 1.0
 
 _MOST_DIMENSIONS = 4000
 """HNSW takes no longer vectors of half precision; those of such a space are compared one by one."""
@@ -33,7 +41,7 @@ def build(owner: psycopg.Connection[Any], spaces: Mapping[str, int]) -> list[str
 
     `owner` is a connection of the owning role with no transaction open. An index whose making broke off is made anew.
     """
-    with row_indexes.alone(owner):
+    with _alone(owner):
         return [space for space, dimensions in spaces.items() if _build(owner, space, dimensions)]
 
 
@@ -46,4 +54,38 @@ def _build(owner: psycopg.Connection[Any], space: str, dimensions: int) -> bool:
         " WHERE model = {}"
     )
     parts = (sql.Literal(dimensions), sql.Literal(_CARE), sql.Literal(space))
-    return row_indexes.make(owner, index_name(space), over.format(*parts))
+    return _make(owner, index_name(space), over.format(*parts))
+
+
+@contextmanager
+def _alone(owner: psycopg.Connection[Any]) -> Iterator[None]:
+    """Be the only migrator that builds indexes; every statement commits by itself, as CONCURRENTLY requires.
+
+    The lock is polled: a statement that waits for a lock holds a snapshot, and CREATE INDEX CONCURRENTLY waits for all
+    older snapshots, so the two would deadlock.
+    """
+    was = owner.autocommit
+    owner.autocommit = True
+    try:
+        while owner.execute("SELECT pg_try_advisory_lock(%s)", (_LOCK,)).fetchone() != (True,):
+            time.sleep(_PAUSE)
+        yield
+    finally:
+        with suppress(psycopg.OperationalError):  # the connection is gone, and the lock with it
+            owner.execute("SELECT pg_advisory_unlock(%s)", (_LOCK,))
+            owner.autocommit = was
+
+
+def _make(owner: psycopg.Connection[Any], name: str, over: sql.Composable) -> bool:
+    """Create an index `over` ("ON table ...") while the table is written; return False when it is there already.
+
+    An invalid index, left by a build that was interrupted, is dropped first.
+    """
+    found = owner.execute(
+        "SELECT i.indisvalid FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid WHERE c.relname = %s", (name,)
+    ).fetchone()
+    if found == (True,):
+        return False
+    owner.execute(sql.SQL("DROP INDEX IF EXISTS {}").format(sql.Identifier(name)))
+    owner.execute(sql.SQL("CREATE INDEX CONCURRENTLY {} {}").format(sql.Identifier(name), over))
+    return True

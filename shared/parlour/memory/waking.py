@@ -5,16 +5,24 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from parlour.infra import log, work_due
+from parlour.infra import log
 from parlour.infra.errors import QueueUnavailable
+from parlour.infra.postgres import Transaction
 from parlour.infra.queues import Delays
-from parlour.memory.order import Order
+from parlour.jobs import work_due
+from parlour.jobs.sweep import Finder, StaleWork
+from parlour.jobs.work_due import DueWork
+from parlour.memory.order import Kind, Order
 
 WAIT = timedelta(minutes=5)
 """How long a session's new turns wait for further ones before somebody looks through them."""
 
 TURNS = 8
 """So many turns do not wait any longer."""
+
+
+#: Work that nobody but the sweep wakes: it is due when it is time for it.
+_PLANNED = frozenset({"consolidation", "archive"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,3 +54,14 @@ def send(memory: Delays, later: Sequence[Later]) -> None:
             memory.send(one.order.to_json(), one.seconds)
         except QueueUnavailable as problem:
             log.warning("memory_nudge_lost", tenant_id=one.order.tenant_id, kind=one.order.kind, code=problem.code)
+
+
+def finder(memory: Delays, kind: Kind) -> Finder:
+    """Return the finder of one kind of memory's work. Its worker completes it or reschedules it, under its lock."""
+
+    def find(tx: Transaction, work: DueWork, now: datetime) -> StaleWork | None:
+        order = Order(work.tenant_id, kind, work.id).to_json()
+        leased_until = work_due.leased_until(tx, kind, work.id)
+        return StaleWork(now, lambda: memory.send(order, 0.0), leased_until, is_planned=kind in _PLANNED)
+
+    return find

@@ -4,7 +4,6 @@ import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
-from functools import lru_cache
 from typing import Any, get_origin
 from uuid import UUID
 
@@ -29,9 +28,6 @@ from parlour.tenancy.records import (
 )
 
 SQL = Queries.beside(__file__)
-
-_MOST_CONFIGURED = 64
-"""Personas that a worker keeps as it read them; some 20 KB each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +81,8 @@ def persona(tx: Transaction, binding_id: UUID, user_id: UUID | None) -> Persona 
     return replace(_persona(row.config), user=user, record_mark=row.record_mark, tools=row.tools or "")
 
 
-@lru_cache(maxsize=_MOST_CONFIGURED)
 def _persona(config: str) -> Persona:
-    """A persona without its user. The same text always says the same, whoever's it is."""
+    """A persona without its user."""
     row = json.loads(config)
     return Persona(
         tenant=tenant_of(row["tenant"]),

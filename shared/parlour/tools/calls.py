@@ -8,12 +8,14 @@ from uuid import UUID
 from parlour.infra.errors import Conflict, Forbidden, MalformedPayload, NotFound, OutcomeUnknown, ToolCancelled
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
-from parlour.infra.queues import QueueMessage
-from parlour.infra.work_due import GRACE
+from parlour.infra.queues import Queue, QueueMessage
+from parlour.jobs import sweep
+from parlour.jobs.sweep import Finder, StaleWork
+from parlour.jobs.work_due import GRACE, DueWork
 from parlour.principal import Principal
 from parlour.tools import store
 from parlour.tools.definition import Tool
-from parlour.tools.records import Call, EndedCall, LyingCall, OpenCall, UnknownCall
+from parlour.tools.records import Call, EndedCall, OpenCall, UnknownCall
 from parlour.tools.result import ToolResult, failed
 
 __all__ = [
@@ -27,8 +29,8 @@ __all__ = [
     "cancel_all",
     "dispatch_message",
     "end",
+    "finder",
     "give_up",
-    "left_lying",
     "read_message",
     "reserve",
     "resolve",
@@ -106,9 +108,17 @@ def undispatched(tx: Transaction, turn_id: UUID) -> list[UUID]:
     return store.undispatched(tx, turn_id)
 
 
-def left_lying(tx: Transaction, call_id: UUID) -> LyingCall | None:
-    """A long call that has not ended, locked until the transaction ends; None for any other."""
-    return store.left_lying(tx, call_id)
+def finder(tools: Queue) -> Finder:
+    """Return the finder of long calls that have not ended."""
+
+    def find(tx: Transaction, work: DueWork, _now: datetime) -> StaleWork | None:
+        waiting = store.left_lying(tx, work.id)
+        if waiting is None:
+            return None
+        woken = dispatch_message(work.tenant_id, work.id, int(work.due_at.timestamp()))
+        return StaleWork(waiting.started_at, sweep.send(tools, woken), waiting.run_until)
+
+    return find
 
 
 def dispatch_message(tenant_id: UUID, tool_call_id: UUID, attempt: int = 0) -> QueueMessage:

@@ -11,12 +11,13 @@ from functools import partial
 from typing import Literal
 from uuid import UUID
 
-from parlour.infra import log, work_due
+from parlour.infra import log
 from parlour.infra.errors import AnswersLater, DatabaseUnavailable, LeaseHeld, LeaseLost, OutcomeUnknown, UnknownTool
 from parlour.infra.ids import NewId
 from parlour.infra.postgres import Database, SecondsLeft, Transaction
 from parlour.infra.queues import Delays
-from parlour.infra.work_due import Due
+from parlour.jobs import work_due
+from parlour.jobs.work_due import DueWork
 from parlour.principal import Principal, system
 from parlour.tools import effects, store
 from parlour.tools.callbacks import Callback
@@ -101,7 +102,7 @@ def _take[W](
     run = None if held else store.take(tx, call_id, call.run, holder, until, now)
     if run is None:
         raise LeaseHeld(after=_seconds_until(call.run_until, now))
-    work_due.mark(tx, "tool_call", call_id, until + work_due.GRACE)
+    work_due.schedule(tx, "tool_call", call_id, until + work_due.GRACE)
     return _with_its_tool(tx, replace(call, run=run, run_until=until))
 
 
@@ -150,7 +151,7 @@ def _await_answer[W](services: Services[W], principal: Principal, call: Call, to
 
     became = services.database.run(principal, leave)
     if became == "left":
-        work_due.wake_up(services.wakeups, Due(principal.tenant_id, "tool_call", call.id, until), now)
+        work_due.send_wakeup(services.wakeups, DueWork(principal.tenant_id, "tool_call", call.id, until), now)
     log.info("tool_call_taken", tool=tool.name, tool_call_id=call.id, became=became)
     return became != "stopped"
 

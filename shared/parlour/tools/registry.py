@@ -3,16 +3,12 @@
 import json
 from collections.abc import Sequence
 from dataclasses import fields
-from functools import lru_cache
 
 from parlour.infra import log
 from parlour.infra.errors import UnknownTool
 from parlour.infra.postgres import Transaction
 from parlour.tools import store
 from parlour.tools.definition import Tool
-
-_MOST_READ = 64
-"""Lists of tools that a worker keeps as it read them; some 30 KB each."""
 
 
 def load_tools(tx: Transaction, names: Sequence[str]) -> list[Tool]:
@@ -33,9 +29,8 @@ def _known(tools: Sequence[Tool], names: Sequence[str]) -> list[Tool]:
     return [*tools]
 
 
-@lru_cache(maxsize=_MOST_READ)
 def _read(rows: str, hosts: tuple[str, ...], tenant: str) -> tuple[Tool, ...]:
-    """Tools from their rows. The same text always says the same."""
+    """Tools from their rows."""
     own = {one.name for one in fields(Tool)}
     return tuple(
         Tool(**{

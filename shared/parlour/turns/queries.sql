@@ -50,9 +50,7 @@ UPDATE turns
 
 -- name: open_turn
 -- A new turn over what is to be answered, if anything is; its messages, moment and configuration versions are frozen
--- here, and what its recall depends on is foreseen: whether anybody answers, the first turn that the last prompt told word
--- for word (0: nothing was cut), what the user may see, and what they wrote last from there on. A message whose file is
--- still being fetched is left to the wake that follows the file, unless it came before
+-- here. A message whose file is still being fetched is left to the wake that follows the file, unless it came before
 -- `awaited_since`.
 WITH ready AS (
     SELECT id FROM messages
@@ -74,22 +72,7 @@ WITH ready AS (
 ), frozen AS (
     UPDATE messages SET state = 'taken', turn_id = opened.id FROM opened WHERE messages.id IN (SELECT id FROM ready)
 )
-SELECT o.id, o.number, o.attempts, o.frozen_at, true AS is_new,
-       (SELECT jsonb_build_object('is_open', b.is_active AND t.status = 'active', 'since', p.since,
-                                  'clearance', COALESCE(u.clearance, b.clearance), 'kind', m.kind, 'body', m.body)
-          FROM sessions s
-          JOIN tenants t ON t.tenant_id = s.tenant_id
-          JOIN bindings b ON b.id = s.binding_id
-          JOIN users u ON u.id = s.user_id
-         CROSS JOIN LATERAL (SELECT COALESCE((SELECT (standing #>> '{lead,since}')::int FROM session_prompts
-                                               WHERE session_id = s.id), 0) AS since) p
-          LEFT JOIN LATERAL (SELECT kind, CASE WHEN archive_id IS NULL THEN body ELSE words_of(id) END AS body, turn_id
-                               FROM messages
-                              WHERE session_id = s.id AND direction = 'inbound' AND turn_id IS NOT NULL
-                              ORDER BY position DESC LIMIT 1) m
-                 ON (SELECT number FROM turns WHERE id = m.turn_id) >= p.since
-         WHERE s.id = %(session_id)s) AS foresight
-  FROM opened o;
+SELECT id, number, attempts, frozen_at, true AS is_new FROM opened;
 
 -- name: inputs
 -- The turn's frozen messages in order of arrival, with the address that a reply on their channel goes to, and with what

@@ -1,99 +1,120 @@
-"""What a turn is reminded of: older messages that its question is about, once when it begins."""
+"""Recall of older messages and episodes for a turn's question, once when the turn begins."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
-from uuid import UUID
 
 from parlour.context.segment import Item, Lot, Source
-from parlour.infra.errors import RetryError
+from parlour.infra import log
+from parlour.infra.errors import Misconfigured, ProviderRejected, ProviderUnavailable
 from parlour.infra.postgres import Transaction
-from parlour.knowledge.index.embed import Vector
-from parlour.knowledge.search.recall import Recalled, recall
-from parlour.knowledge.search.recalled import document, expected
-from parlour.knowledge.search.sources import take_numbers
+from parlour.knowledge.index.embed import Vector, embed_question
+from parlour.knowledge.search.question import expand, unsaid
+from parlour.knowledge.search.recall import recall
+from parlour.knowledge.search.recalled import document
+from parlour.knowledge.search.sources import number_rows
 from parlour.memory.recalling import recall as memories
-from parlour.turns.foreseeing import Foreseen, Question, question, vector_of
+from parlour.principal import Principal
 from parlour.turns.load import Loaded
-from parlour.turns.records import Lease
+from parlour.turns.pointing import points_back
 from parlour.turns.running import Running
 
 
-def add_recalled(running: Running, loaded: Loaded, foreseen: Foreseen | None = None) -> None:
-    """Put what is recalled beside the turn's other material: older messages, and what came of the user's earlier
-    conversations. No messages where nothing was cut and the question does not point elsewhere, and nothing for a turn
-    that goes on: its prompts keep what it began with. What was foreseen is not looked for again; until the database
-    has found it, the turn's prompt is begun without.
-    """
-    prompting = loaded.prompting
-    asked = question(loaded.principal, prompting.standing.lead.since, loaded.asked)
-    if prompting.recorded or asked is None or not (asked.looks or prompting.episodes):
-        return
-    if foreseen:
-        with running.stages.timed("assemble"):
-            prompting.begin_until_recall()
-    with running.stages.timed("recall"):
-        rows = foreseen.found(asked) if foreseen else None
-        is_embedded = foreseen is not None and foreseen.question.query == asked.query
-        vector = foreseen.vector if foreseen and is_embedded else vector_of(running, asked.query)
-        looking = _Looking(running, loaded, asked, vector, rows)
-        found, beside = (rows or [], []) if looking.is_done else looking.done()
-    numbers = expected(found)
-    told = [*items([(numbers[row.row_id], row) for row in found]), *beside]
-    prompting.recall(told, partial(_number, running.lease, found, numbers))
-
-
 @dataclass(frozen=True, slots=True)
-class _Looking:
-    """What is looked for once the turn's material is there; `rows` are found already, None where they are not."""
+class Question:
+    """The question that recall is asked in a turn.
 
-    running: Running
-    loaded: Loaded
-    asked: Question
-    vector: Vector | None
-    rows: list[Recalled] | None
+    query   the user's words, with the message before them where they lean on it.
+    since   the number of the first turn that is told word for word; 0 where nothing was cut.
+    others  whether the user's other conversations are searched, too.
+    """
+
+    reader: Principal
+    query: str
+    since: int
+    others: bool
 
     @property
-    def is_done(self) -> bool:
-        return self.rows is not None and not self.loaded.prompting.episodes
-
-    def done(self) -> tuple[list[Recalled], list[Item]]:
-        """Messages, and what came of earlier conversations."""
-        return self.running.services.database.run(self.asked.reader, lambda tx: (self._messages(tx), self._beside(tx)))
-
-    def _messages(self, tx: Transaction) -> list[Recalled]:
-        if self.rows is not None or not self.asked.looks:
-            return self.rows or []
-        asked = self.asked
-        return recall(
-            asked.reader, tx, self.running.lease.id, query=asked.query, vector=self.vector, since=asked.since,
-            others=asked.others,
-        )  # fmt: skip
-
-    def _beside(self, tx: Transaction) -> list[Item]:
-        asked, most = self.asked, self.loaded.prompting.episodes
-        if not most:
-            return []
-        return memories.episodes(
-            asked.reader, tx, self.running.lease.id, query=asked.query, vector=self.vector, since=asked.since,
-            most=most, now=self.running.turn.frozen_at,
-        )  # fmt: skip
+    def has_messages(self) -> bool:
+        """Whether there are messages to search: some that were cut, or some in other conversations."""
+        return self.since > 0 or self.others
 
 
-def _number(lease: Lease, rows: Sequence[Recalled], numbers: Mapping[UUID, int], tx: Transaction) -> None:
-    """Give the rows the numbers that the prompt tells of them by. RetryError when they would be others: somebody who
-    lost the session meanwhile has taken some, or a row was forgotten."""
-    if not take_numbers(tx, lease.id, rows, numbers):
-        raise RetryError("what was recalled is gone or numbered otherwise by now; the turn is begun again", after=1)
+def add_recalled(running: Running, loaded: Loaded) -> None:
+    """Add older messages and the episodes of earlier conversations to the turn's material.
+
+    Messages are recalled only where the history was cut or the question points to another conversation. A resumed turn
+    keeps what its recorded prompts recalled. The question is embedded while no transaction is open.
+    Raises LeaseLost when another worker has taken the session since.
+    """
+    prompting = loaded.prompting
+    question = _question(loaded.principal, prompting.standing.lead.since, loaded.asked)
+    if prompting.recorded or question is None or not (question.has_messages or prompting.episodes):
+        return
+    with running.stages.timed("recall"):
+        vector = _vector_of(running, question.query)
+        items: list[Item] = running.services.database.run(
+            question.reader,
+            lambda tx: [
+                *_messages(tx, running, question, vector),
+                *_episodes(tx, running, question, vector, prompting.episodes),
+            ],
+        )
+    prompting.recall(items)
 
 
-def items(numbered: Sequence[tuple[int, Recalled]]) -> list[Item]:
-    """Candidates for a prompt, under the numbers by which a reply cites them."""
+def _question(reader: Principal, since: int, asked: Sequence[str]) -> Question | None:
+    """Return the turn's question, None when nothing was asked. `asked`: the user's last messages, two at most, oldest
+    first."""
+    now = asked[-1] if asked else ""
+    if not now.strip():
+        return None
+    return Question(reader, expand(now, unsaid(now.strip(), asked)), since, points_back(now))
+
+
+def _vector_of(running: Running, query: str) -> Vector | None:
+    """Return the question's vector; None when the embedder is away, and the search is by words alone."""
+    services, tenant_id = running.services, running.feed.principal.tenant_id
+    try:
+        return embed_question(services.embedder(services.database, tenant_id), query)
+    except (ProviderUnavailable, ProviderRejected, Misconfigured) as problem:
+        log.warning("recall_by_words", turn_id=running.turn.id, code=problem.code)
+        log.count("EmbeddingUnavailable")
+        return None
+
+
+def _messages(tx: Transaction, running: Running, question: Question, vector: Vector | None) -> list[Item]:
+    """Return the recalled messages as candidates for the prompt, under the numbers by which a reply cites them."""
+    if not question.has_messages:
+        return []
+    lease = running.lease
+    rows = recall(
+        question.reader, tx, lease.id, query=question.query, vector=vector, since=question.since, others=question.others
+    )
+    numbers = number_rows(tx, lease.id, rows, lease.token)
     return [
         Item(
-            Lot.OTHER_SESSIONS if row.elsewhere else Lot.RECALL, document(number, row),
+            Lot.OTHER_SESSIONS if row.elsewhere else Lot.RECALL,
+            document(numbers[row.row_id], row),
             Source("messages", str(row.message_id)) if row.message_id else Source("context_rows", str(row.row_id)),
-            score=row.score, level=row.classification, title=row.title,
+            score=row.score,
+            level=row.classification,
+            title=row.title,
         )
-        for number, row in numbered
-    ]  # fmt: skip
+        for row in rows
+        if row.row_id in numbers  # one that was erased meanwhile has no number
+    ]
+
+
+def _episodes(tx: Transaction, running: Running, question: Question, vector: Vector | None, most: int) -> list[Item]:
+    if not most:
+        return []
+    return memories.episodes(
+        question.reader,
+        tx,
+        running.lease.id,
+        query=question.query,
+        vector=vector,
+        since=question.since,
+        most=most,
+        now=running.turn.frozen_at,
+    )

@@ -15,7 +15,9 @@ from parlour.infra.ids import NewId
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database, Transaction
 from parlour.infra.queues import Queue, QueueMessage
-from parlour.infra.work_due import GRACE
+from parlour.jobs import sweep
+from parlour.jobs.sweep import Finder, StaleWork
+from parlour.jobs.work_due import GRACE, DueWork
 from parlour.principal import Principal, system
 from parlour.tenancy import bindings, people, routes
 from parlour.tenancy.routes import Route
@@ -47,6 +49,21 @@ class Wake:
             return cls(UUID(str(body["tenant_id"])), UUID(str(body["session_id"])))
         except (KeyError, ValueError):
             raise MalformedPayload('a wake-up is {"tenant_id": uuid, "session_id": uuid}') from None
+
+
+def finder(turns: Mapping[str, Queue]) -> Finder:
+    """Return the finder of sessions with an unanswered message or an open turn. turns: queues by channel."""
+
+    def find(tx: Transaction, work: DueWork, _now: datetime) -> StaleWork | None:
+        held = store.hold_session(tx, work.id)
+        since = store.waiting_since(tx, work.id) if held else None
+        if held is None or since is None:
+            return None
+        queue = turns.get(held.channel) or turns["whatsapp"]
+        woken = Wake(work.tenant_id, work.id).message(work.deduplication)
+        return StaleWork(since, sweep.send(queue, woken), held.lease_until)
+
+    return find
 
 
 def receive(

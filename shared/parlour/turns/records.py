@@ -46,16 +46,13 @@ class HeldSession:
 @dataclass(frozen=True, slots=True)
 class OpenTurn:
     """A turn being run: its number in the session, how often it was begun, its frozen moment, and whether it was
-    opened just now: then there is nothing to resume, and `foresight` is what its recall depends on, as of that moment:
-    is_open (its tenant and binding answer), since (the first turn that the last prompt told word for word, 0: nothing
-    was cut), clearance (the user's), kind and body (of what they wrote last from there on, null where they had not)."""
+    opened just now: then there is nothing to resume."""
 
     id: UUID
     number: int
     attempts: int
     frozen_at: datetime
     is_new: bool
-    foresight: JsonObject | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from uuid import UUID
 from parlour.infra import log
 from parlour.infra.errors import Conflict
 from parlour.infra.postgres import Transaction
-from parlour.infra.work_due import GRACE
+from parlour.jobs.work_due import GRACE
 from parlour.principal import Principal
 from parlour.tenancy import roles
 from parlour.turns import store

@@ -8,7 +8,7 @@ from parlour.infra.ids import NewId
 from parlour.infra.jsonable import JsonObject, canonical
 from parlour.infra.postgres import Transaction
 from parlour.infra.queues import QueueMessage
-from parlour.infra.work_due import GRACE
+from parlour.jobs.work_due import GRACE
 from parlour.tools.records import EndedCall
 from parlour.tools.result import fit
 from parlour.turns import polite, store

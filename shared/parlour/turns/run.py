@@ -26,7 +26,6 @@ from parlour.turns import polite, store
 from parlour.turns.act import run_tools
 from parlour.turns.answer import Answer, answer
 from parlour.turns.events import Feed
-from parlour.turns.foreseeing import foreseeing
 from parlour.turns.journal import CallModel, Reply, RunTools, next_step
 from parlour.turns.load import Loaded, load
 from parlour.turns.recalling import add_recalled
@@ -132,14 +131,13 @@ def _work(running: Running) -> Answer:
     if running.turn.attempts > ATTEMPTS:
         return _failed("too_many_attempts")
     try:
-        with foreseeing(running) as foreseen:
-            loaded = _load(running)
-            is_open = loaded.persona.tenant.status == "active" and loaded.persona.binding.is_active
-            line = polite.instead(running.inputs, is_open=is_open)
-            if line is not None:
-                return Answer(line)
-            running.feed.add("session", {"turn_id": str(running.turn.id), "number": running.turn.number})
-            add_recalled(running, loaded, foreseen)
+        loaded = _load(running)
+        is_open = loaded.persona.tenant.status == "active" and loaded.persona.binding.is_active
+        line = polite.instead(running.inputs, is_open=is_open)
+        if line is not None:
+            return Answer(line)
+        running.feed.add("session", {"turn_id": str(running.turn.id), "number": running.turn.number})
+        add_recalled(running, loaded)
         return _converse(running, loaded)
     except PromptOverflow as problem:
         return _overflowed(running, problem)

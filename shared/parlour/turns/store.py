@@ -8,7 +8,7 @@ from parlour.channels.included import AWAITED
 from parlour.infra.jsonable import Json, JsonObject
 from parlour.infra.postgres import Transaction, jsonb
 from parlour.infra.queries import Queries
-from parlour.infra.work_due import GRACE
+from parlour.jobs.work_due import GRACE
 from parlour.tenancy.sessions import title
 from parlour.turns.records import (
     CallRow,

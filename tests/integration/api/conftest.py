@@ -17,12 +17,12 @@ from parlour.api.app import create_app
 from parlour.api.connections import Connections
 from parlour.api.services import Services
 from parlour.infra import log
-from parlour.infra.dead_letters import Discarded, Redriven
 from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database
 from parlour.infra.queries import Query
 from parlour.infra.queues import QueueMessage
+from parlour.jobs.dead_letters import Discarded, Redriven
 from parlour.knowledge.index.spaces import Offer, Spaces
 from parlour.tenancy.oidc import Issuers
 from parlour.tenancy.sign_in import SignIn

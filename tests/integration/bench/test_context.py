@@ -50,7 +50,10 @@ def test_a_talk_is_as_long_as_it_is_asked_for_and_every_message_has_its_row(desk
     assert desk.rows(f"SELECT count(*), count(*) FILTER (WHERE direction = 'outbound') {of_it}") == [(40, 20)]
     turns = f"SELECT min(number), max(number), count(*) FROM turns WHERE session_id = '{talk.session_id}'"
     assert desk.rows(turns) == [(1, 20, 20)]
-    rows = f"SELECT count(*), count(vector_bits) FROM context_rows WHERE session_id = '{talk.session_id}'"
+    rows = (
+        "SELECT count(*), count(v.row_id) FROM context_rows r LEFT JOIN embeddings v ON v.row_id = r.id"
+        f" WHERE r.session_id = '{talk.session_id}'"
+    )
     assert desk.rows(rows) == [(40 - 2 * long_talks.LIVE,) * 2]
 
 

@@ -328,21 +328,6 @@ def test_a_database_that_stays_away_is_a_retry_and_then_unknown(desk: Desk, phon
     assert phone.asked == 1
 
 
-def test_sending_takes_three_short_transactions_and_few_statements(desk: Desk, phone: Phone) -> None:
-    outbox_id = desk.reply("Poured on Tuesday.")
-    before = dict(desk.database.statements.by_name)
-    sending(desk, phone, outbox_id)
-    after = desk.database.statements.by_name
-
-    assert {name: after[name] - before.get(name, 0) for name in after if after[name] != before.get(name, 0)} == {
-        "begin": 3,
-        "channels.take": 1,
-        "channels.begin": 1,
-        "channels.part_taken": 1,
-        "channels.take_early": 1,
-    }
-
-
 def kill_connections(desk: Desk) -> None:
     """End our own connection from the server's side, as a failover does."""
     connection = desk.database._connection

@@ -20,9 +20,9 @@ from local.database import Cluster
 from parlour.forgetting import erase
 from parlour.forgetting.erase import Services, Wish
 from parlour.forgetting.report import Kind, Target
-from parlour.infra.dead_letters import Discarded, Redriven
 from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import JsonObject
+from parlour.jobs.dead_letters import Discarded, Redriven
 from parlour.knowledge.index import embedder
 from parlour.knowledge.index.spaces import Offer, Spaces
 from parlour.knowledge.records import backfill

@@ -30,7 +30,7 @@ SAYS_NOTHING_OF_PEOPLE = frozenset({
     "files",
     # Ids, hashes, numbers, times, words of our own and of providers.
     "archived_messages", "channel_identities", "early_statuses", "edges", "embeddings", "forgettings", "llm_calls",
-    "outbox_parts", "pulse_ledgers", "pulse_marks", "pulse_states", "spend_reservations", "work_due",
+    "outbox_parts", "pulse_ledgers", "pulse_marks", "pulse_states", "spend_reservations",
 })  # fmt: skip
 """Tables with texts, none of which is what people said. A table that is neither among these nor has a canary fails."""
 
@@ -127,9 +127,10 @@ def remember(aviary: Aviary, user: UUID) -> None:
            created_at=at)  # fmt: skip
     insert("context_rows", id=new(), kind="'summary_anchor'", title="'anchor'", content=f"'{bird('an anchor')}'",
            content_hash="''", session_id="s.id", created_at=at)  # fmt: skip
-    told = f"problem = '{bird('a problem')}', summary_problem = '{bird('a problem of a summary')}'"
     insert("extractions", session_id="s.id")
-    desk.rows(f"UPDATE extractions SET {told} WHERE session_id = '{session}' RETURNING 1")
+    insert("work_due", kind="'consolidation'", id="s.id", due_at=at, problem=f"'{bird('a problem')}'")
+    failed = f"UPDATE work_due SET problem = '{bird('a problem of the extractor')}' WHERE kind = 'memory'"
+    desk.rows(f"{failed} AND id = '{session}' RETURNING 1")
     state = json.dumps({"notes": [bird("state")]})
     desk.rows(f"UPDATE agent_states SET state = state || '{state}' WHERE session_id = '{session}' RETURNING 1")
     insert("phone_links", id=new(), user_id="s.user_id", binding_id="s.binding_id", phone=f"'{bird('a number')}'",

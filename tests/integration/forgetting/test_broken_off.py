@@ -12,11 +12,11 @@ import pytest
 from parlour.forgetting import erase, texts
 from parlour.forgetting.erase import Services, Wish
 from parlour.forgetting.report import Kind, Target, Unfinished
-from parlour.infra.dead_letters import Discarded
 from parlour.infra.errors import NotFound
 from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import JsonObject, canonical
 from parlour.infra.postgres import Transaction
+from parlour.jobs.dead_letters import Discarded
 from parlour.principal import Principal
 from tests.desk import PHONE, calls, says, searches
 from tests.integration.forgetting.aviary import Aviary, Letters

@@ -226,7 +226,7 @@ class TestPreparing:
 
     def test_after_an_error_all_is_prepared_still(self, database: Database, tmp_path: Path, now: datetime) -> None:
         ours = uuid4()
-        for _ in range(3):
+        for _ in range(7):
             database.run(ours, Work(now, lambda tx: None))
         kept, pid = database.run(None, lambda tx: (tx.value(PREPARED), tx.value(PID)))
         with sent(database, tmp_path / "sent") as messages:
@@ -239,8 +239,8 @@ class TestPreparing:
         assert "ROLLBACK" in messages()
         assert not [word for word in ("DEALLOCATE", "DISCARD", "PREPARE ") if word in messages()]
 
-    def test_what_is_to_be_planned_anew_is_never_prepared(self, database: Database) -> None:
-        anew = Query("test.anew", "Planned anew.", "SELECT 1 AS statement", anew=True)
+    def test_a_query_with_a_custom_plan_is_never_prepared(self, database: Database) -> None:
+        anew = Query("test.anew", "Planned for its parameters.", "SELECT 1 AS statement", is_unprepared=True)
         with database.transaction(None) as tx:
             for _ in range(10):
                 tx.value(anew)
@@ -251,7 +251,7 @@ class TestPreparing:
 
     def test_hundreds_are_prepared_and_none_is_given_up(self, database: Database, tmp_path: Path) -> None:
         with sent(database, tmp_path / "sent") as messages, database.transaction(None) as tx:
-            for number in 3 * [*range(150)]:
+            for number in 6 * [*range(150)]:
                 tx.value(Query("test.many", "One of many.", f"SELECT {number}"))
             assert tx.value(PREPARED) == 150
         assert "DEALLOCATE" not in messages()
@@ -261,12 +261,12 @@ class TestPreparing:
     ) -> None:
         everything = Query("test.everything", "Whole rows.", "SELECT * FROM tenants")
         ours, work = uuid4(), Work(now, lambda tx: tx.run(everything), times=10)
-        for _ in range(4):
+        for _ in range(7):
             database.run(ours, work)
         with cluster.superuser(database_name) as owner:
             owner.execute("ALTER TABLE tenants ADD COLUMN later int")
         assert database.run(ours, work) == "done"
-        assert work.calls == 4 + 2
+        assert work.calls == 7 + 2
 
 
 @dataclass(frozen=True)

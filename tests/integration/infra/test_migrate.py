@@ -4,13 +4,14 @@ import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
-from uuid import UUID
 
 import psycopg
 import pytest
 
 from local.database import OWNER, Cluster, connect
-from parlour.infra.errors import MigrationConflict
+from local.interrupts import Interrupts
+from local.up import guarded
+from parlour.infra.errors import DatabaseTooOld, MigrationConflict
 from parlour.infra.migrate import Migration, migrate, shipped
 
 FIRST = Migration(1, "0001_first", "CREATE TABLE first (id int)")
@@ -71,32 +72,31 @@ def test_what_ships_is_numbered_without_gaps() -> None:
     assert [migration.version for migration in shipped()] == list(range(1, len(shipped()) + 1))
 
 
-def test_pulses_that_were_stale_before_there_were_writers_are_due(cluster: Cluster, empty: str, now: datetime) -> None:
-    before = [one for one in shipped() if one.name < "0014_pulse"]
+def test_a_database_of_an_older_release_is_refused_and_left_as_it_is(
+    cluster: Cluster, empty: str, now: datetime
+) -> None:
+    older = [replace(FIRST, name="0001_isolation"), replace(SECOND, name="0002_configuration")]
     with connect(cluster.parameters(empty, OWNER)) as owner:
-        migrate(owner, now, before)
-        owner.execute("SELECT set_config('app.tenant_id', %s, true)", (str(_TENANT),))
-        for statement in _STALE:
-            owner.execute(statement, {"now": now, "tenant": _TENANT})
-        owner.commit()
-        migrate(owner, now, shipped())
-        owner.execute("SELECT set_config('app.tenant_id', %s, true)", (str(_TENANT),))
-        assert owner.execute("SELECT due_at FROM work_due WHERE kind = 'pulse'").fetchall() == [(now,)]
-        ((archive, at),) = owner.execute("SELECT id, due_at FROM work_due WHERE kind <> 'pulse'").fetchall()
-        assert (archive, at > now) == (_TENANT, True), "what was said before there was memory is archived as well"
-        ((count, marks),) = owner.execute("SELECT marks, stale_marks FROM entities WHERE key = 'T-1'").fetchall()
-        assert (count, marks.keys()) == (1, {"changed", "file_ingested"})
-        assert datetime.fromisoformat(marks["changed"]["since"]) == now
+        migrate(owner, now, older)
+        with pytest.raises(DatabaseTooOld, match="older release"):
+            migrate(owner, now, shipped())
+        assert owner.execute("SELECT to_regclass('tenants')").fetchone() == (None,)
+        names = owner.execute("SELECT name FROM schema_migrations ORDER BY version").fetchall()
+        assert names == [("0001_isolation",), ("0002_configuration",)]
 
 
-_TENANT = UUID(int=7)
-_STALE = (
-    "INSERT INTO tenants (tenant_id, slug, display_name, created_at, updated_at)"
-    " VALUES (%(tenant)s, 'acme', 'Acme', %(now)s, %(now)s)",
-    "INSERT INTO entity_types (tenant_id, id, key, display_name, created_at, updated_at)"
-    " VALUES (%(tenant)s, %(tenant)s, 'tower', 'Tower', %(now)s, %(now)s)",
-    "INSERT INTO entities (tenant_id, id, type_id, key, name, created_at, updated_at, stale_since, stale_causes)"
-    " SELECT %(tenant)s, gen_random_uuid(), %(tenant)s, one.key, 'Tower', %(now)s, %(now)s, one.since, one.causes"
-    " FROM (VALUES ('T-1', %(now)s::timestamptz, '{changed,file_ingested}'::text[]), ('T-2', NULL, '{}'))"
-    " AS one (key, since, causes)",
+@pytest.mark.parametrize(
+    ("problem", "line"),
+    [
+        (DatabaseTooOld(), "This database was made by an older release. Run `make clean` and start again."),
+        (MigrationConflict(), "This database was made by another release. Run `make clean` and start again."),
+    ],
 )
+def test_a_local_start_says_in_one_line_what_to_do(
+    problem: MigrationConflict, line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def start(_: Interrupts) -> int:
+        raise problem
+
+    assert guarded(start) == 1
+    assert capsys.readouterr().err == f"{line}\n"

@@ -1,5 +1,6 @@
 """An index over the vectors of each model that the deployment names."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from uuid import UUID
 
@@ -10,7 +11,6 @@ from local.database import APP, OWNER, Cluster, connect
 from parlour.infra import vector_indexes
 from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import digest
-from parlour.infra.migrate import shipped
 
 SPACES = {"mini@3": 3, "it's-large@4": 4}
 
@@ -68,7 +68,7 @@ def test_a_vector_of_another_length_than_its_spaces_is_refused(cluster: Cluster,
         app.execute(insert, (tenant, row, "[1,2,3]"))
 
 
-def test_the_indexes_of_before_go_and_until_there_are_new_ones_everything_is_found(
+def test_search_finds_the_same_without_an_index_and_with_one(
     cluster: Cluster, database_name: str, now: datetime
 ) -> None:
     tenant, rows = uuid7(now), [uuid7(now) for _ in range(3)]
@@ -81,18 +81,8 @@ def test_the_indexes_of_before_go_and_until_there_are_new_ones_everything_is_fou
                         " VALUES (%s, %s, 'delta', 't', 'c', 'h', now())", (tenant, row))  # fmt: skip
             app.execute("INSERT INTO embeddings (tenant_id, row_id, model, vector)"
                         " VALUES (%s, %s, 'mini@3', %s::vector)", (tenant, row, vector))  # fmt: skip
-    old = f"embeddings_hnsw_{digest('gone@3')[:16]}", f"embeddings_hnsw_{digest('mini@3')[:16]}"
-    (made_anew,) = (one for one in shipped() if one.name == "0010_nearest")
+    assert nearest(cluster, database_name, tenant) == [rows[1], rows[2]]
     with connect(cluster.parameters(database_name, OWNER)) as owner:
-        for name in old:
-            owner.execute(
-                f"CREATE INDEX {name} ON embeddings"
-                " USING hnsw ((vector::vector(3)) vector_cosine_ops) WHERE model = 'mini@3'"
-            )
-        owner.execute(made_anew.statements)
-        owner.commit()
-        assert not [name for name in definitions(cluster, database_name) if "hnsw" in name]
-        assert nearest(cluster, database_name, tenant) == [rows[1], rows[2]]
         assert vector_indexes.build(owner, {"mini@3": 3}) == ["mini@3"]
     assert nearest(cluster, database_name, tenant) == [rows[1], rows[2]]
 
@@ -103,3 +93,34 @@ def nearest(cluster: Cluster, name: str, tenant: UUID) -> list[UUID]:
         app.execute("SELECT set_config('app.tenant_id', %s, false)", (str(tenant),))
         found = "SELECT id FROM search_nearest('mini@3', '[1,0,0]', 0, NULL, true, 2, 0) ORDER BY distance"
         return [row for (row,) in app.execute(found).fetchall()]
+
+
+def test_of_two_migrators_one_builds_and_the_other_waits(
+    cluster: Cluster, database_name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A migrator that waited inside a statement would deadlock with the other's CREATE INDEX CONCURRENTLY."""
+    monkeypatch.setattr(vector_indexes, "_PAUSE", 0.05)
+
+    def build(_: int) -> list[str]:
+        with connect(cluster.parameters(database_name, OWNER)) as owner:
+            return vector_indexes.build(owner, SPACES)
+
+    with ThreadPoolExecutor(2) as pool:
+        built = list(pool.map(build, range(2)))
+    assert sorted(map(len, built)) == [0, len(SPACES)]
+    found = definitions(cluster, database_name)
+    assert {vector_indexes.index_name(space) for space in SPACES} <= found.keys()
+
+
+def test_a_connection_lost_during_a_build_raises_its_own_error(
+    cluster: Cluster, database_name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with connect(cluster.parameters(database_name, OWNER)) as owner:
+
+        def lose(*_: object) -> bool:
+            owner.close()
+            raise ZeroDivisionError
+
+        monkeypatch.setattr(vector_indexes, "_make", lose)
+        with pytest.raises(ZeroDivisionError):
+            vector_indexes.build(owner, SPACES)

@@ -6,10 +6,10 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
-from parlour.infra import work_due
 from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database
+from parlour.jobs import work_due
 from parlour.knowledge.files import uploads
 from parlour.knowledge.files.distil import Distiller
 from parlour.knowledge.files.extract.run import extract

@@ -4,9 +4,9 @@ from uuid import UUID
 
 import pytest
 
-from parlour.infra import work_due
 from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import JsonObject
+from parlour.jobs import work_due
 from parlour.knowledge.records import backfill
 from parlour.knowledge.records.entities import NewEntity
 from tests.integration.knowledge.conftest import Library, execute

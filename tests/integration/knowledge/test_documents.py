@@ -7,7 +7,7 @@ import pytest
 from parlour.infra.errors import Conflict, InvalidRequest
 from parlour.infra.ids import uuid7
 from parlour.knowledge.documents.documents import DocumentDraft, prepare_documents, read_documents, write_documents
-from parlour.knowledge.index.embed import Vectors, embed_texts, space
+from parlour.knowledge.index.embed import Vectors, space
 from parlour.knowledge.records.changes import Changes
 from parlour.knowledge.records.drafts import EntityDraft
 from parlour.knowledge.records.entities import EntityKey
@@ -100,17 +100,6 @@ def test_a_text_without_its_vector_is_a_conflict_and_writes_nothing(library: Lib
     with pytest.raises(Conflict, match="again"), library.database.transaction(library.principal) as tx:
         write_documents(library.principal, tx, plan, Vectors(space(library.embedder), {}), library.now, uuid7)
     assert [row.label for row in library.rows()] == ["contract"]
-
-
-def test_a_thousand_documents_take_as_many_statements_as_one(library: Library) -> None:
-    drafts = [DocumentDraft(f"note-{number}", "Note", f"Note number {number}.") for number in range(1_000)]
-    with library.database.transaction(library.principal) as tx:
-        plan = prepare_documents(tx, drafts, space(library.embedder))
-    vectors = embed_texts(library.embedder, plan.texts)
-    before = library.database.statements.count
-    with library.database.transaction(library.principal) as tx:
-        write_documents(library.principal, tx, plan, vectors, library.now, uuid7)
-    assert library.database.statements.count - before <= 8
 
 
 def test_an_empty_document_is_kept_and_has_no_rows(library: Library) -> None:

@@ -9,10 +9,10 @@ from uuid import UUID
 
 import pytest
 
-from parlour.infra import work_due
 from parlour.infra.errors import MalformedPayload, ProviderRejected, ProviderUnavailable, QueueUnavailable
 from parlour.infra.ids import NewId, uuid7
 from parlour.infra.postgres import Database, SecondsLeft
+from parlour.jobs import work_due
 from parlour.knowledge.index import embedder, pending
 from parlour.knowledge.index.embedder import Services
 from parlour.knowledge.index.rows import RowDraft
@@ -143,7 +143,7 @@ class TestRows:
     def test_of_a_type_that_is_described_anew_are_made_first(self, room: Room) -> None:
         type_id = uuid7(room.desk.clock())
         with room.desk.database.transaction(room.desk.tenant_id) as tx:
-            work_due.mark(tx, "record_type", type_id, room.desk.clock())
+            work_due.schedule(tx, "record_type", type_id, room.desk.clock())
         room.run()
         assert room.described == [type_id]
         assert room.desk.rows("SELECT id FROM work_due WHERE kind NOT IN ('session', 'pulse', 'archive')") == []
@@ -178,13 +178,8 @@ class TestWorkers:
         room.write("Still here.")
         room.model.problem = KeyboardInterrupt()
 
-        def die(*_: object) -> None:
-            raise KeyboardInterrupt
-
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(embedder, "_let_go", die)
-            with pytest.raises(KeyboardInterrupt):
-                room.run()
+        with pytest.raises(KeyboardInterrupt):
+            room.run()
         room.model.problem = None
         room.run()
         assert room.left() == 1  # the dead one's time is not over

@@ -8,7 +8,6 @@ from uuid import UUID
 
 import pytest
 
-from parlour.infra import work_due
 from parlour.infra.errors import (
     Conflict,
     DatabaseUnavailable,
@@ -19,6 +18,7 @@ from parlour.infra.errors import (
 )
 from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database, Transaction
+from parlour.jobs import work_due
 from parlour.knowledge.files import ingest, store, uploads
 from parlour.knowledge.files.file import NewFile
 from parlour.knowledge.records import entities

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from parlour.infra import work_due
 from parlour.infra.postgres import Transaction
+from parlour.jobs import work_due
 from parlour.knowledge.files.extract.run import extract
 from parlour.knowledge.files.file import LOOKED_AFTER, NewFile
 from parlour.principal import Principal

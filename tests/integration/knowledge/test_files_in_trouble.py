@@ -7,7 +7,6 @@ from uuid import UUID
 
 import pytest
 
-from parlour.infra import work_due
 from parlour.infra.errors import (
     AccessRefused,
     DatabaseUnavailable,
@@ -19,6 +18,7 @@ from parlour.infra.errors import (
 )
 from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Transaction
+from parlour.jobs import work_due
 from parlour.knowledge.files import ingest, uploads
 from parlour.knowledge.files.extract.run import extract
 from parlour.knowledge.files.file import LOOKED_AFTER, File, NewFile

@@ -8,10 +8,10 @@ from uuid import UUID
 
 import pytest
 
-from parlour.infra import work_due
 from parlour.infra.errors import CallerError, Conflict, Forbidden, InvalidRequest, NotFound
 from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database
+from parlour.jobs import work_due
 from parlour.knowledge.records import entities, linked, registry
 from parlour.knowledge.records.entities import Entity, NewEntity, Page, Patch
 from tests.integration.knowledge.conftest import Library, execute

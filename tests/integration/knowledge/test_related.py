@@ -17,9 +17,7 @@ def test_each_neighbour_comes_once_with_every_link_to_what_was_found(library: Li
     library.put(*(DocumentDraft(key.key, "Note", f"Crane and {key.key}.", entity=key) for key in (pour, cure)))
     with library.database.transaction(library.principal) as tx:
         found = search(library.principal, tx, query="crane", vector=None)
-        before = library.database.statements.count
         (one,) = related(library.principal, tx, found)
-        assert library.database.statements.count - before == 1
     assert {row.entity_key for row in found} == {"pour", "cure"}
     assert one.handle == "task/tower"
     assert sorted(canonical(link) for link in one.relations) == sorted(

@@ -165,14 +165,6 @@ def test_another_tenants_record_is_an_empty_scope(linked: Library, other_library
     assert ask(other_library, "crane note record", scope=Scope(entity_id)) == []
 
 
-def test_a_search_is_one_statement(filled: Library) -> None:
-    vector = embed_question(filled.embedder, "crane")
-    with filled.database.transaction(filled.principal) as tx:
-        before = filled.database.statements.count
-        search(filled.principal, tx, query="crane", vector=vector)
-        assert filled.database.statements.count == before + 1
-
-
 def test_words_are_looked_up_in_their_index(library: Library, cluster: Cluster, database_name: str) -> None:
     library.put(*(DocumentDraft(f"n{number}", "Note", f"Note number{number}.") for number in range(2_000)))
     with cluster.superuser(database_name) as owner:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import fields, replace
+from dataclasses import replace
 from uuid import UUID
 
 import pytest
@@ -12,9 +12,8 @@ from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database
 from parlour.knowledge.documents.documents import DocumentDraft
 from parlour.knowledge.search.found import Found
-from parlour.knowledge.search.recalled import Recalled, expected
 from parlour.knowledge.search.search import search
-from parlour.knowledge.search.sources import Source, known, number_rows, take_numbers
+from parlour.knowledge.search.sources import Source, known, number_rows
 from tests.integration.knowledge.conftest import LEASE, Library
 
 
@@ -77,55 +76,6 @@ def test_whoever_lost_the_lease_numbers_nothing(library: Library, rows: list[Fou
         number(library, rows[1:2], fence=LEASE - 1)
     with library.database.transaction(library.principal) as tx:
         assert len(known(library.principal, tx, library.session_id)) == 1
-
-
-def foretold(library: Library, rows: list[Found]) -> list[Recalled]:
-    """As recall tells of them: with the numbers that they have, and the next."""
-    with library.database.transaction(library.principal) as tx:
-        numbers = {one.row_id: one.number for one in known(library.principal, tx, library.session_id)}
-    return [
-        Recalled(
-            **{each.name: getattr(row, each.name) for each in fields(Found)},
-            number=numbers.get(row.row_id), next_number=max(numbers.values(), default=0) + 1,
-        )
-        for row in rows
-    ]  # fmt: skip
-
-
-def take(library: Library, rows: list[Recalled]) -> bool:
-    with library.database.transaction(library.principal) as tx:
-        return take_numbers(tx, library.session_id, rows, expected(rows))
-
-
-def test_numbers_that_were_foretold_are_taken(library: Library, rows: list[Found]) -> None:
-    number(library, [rows[3]])
-    told = foretold(library, [rows[1], rows[3], rows[0]])
-    assert take(library, told)
-    assert take(library, told), "as when the commit was done and its answer lost"
-    assert number(library, [*rows[:2], rows[3], rows[4]]) == [3, 2, 1, 4]
-    assert take(library, foretold(library, rows[:2])), "none of them is new"
-    assert take(library, [])
-
-
-def test_another_number_meanwhile_is_nothing_to_rows_that_have_theirs(library: Library, rows: list[Found]) -> None:
-    number(library, rows[:2])
-    told = foretold(library, rows[:2])
-    number(library, [rows[4]])
-    assert take(library, told)
-
-
-@pytest.mark.parametrize("meanwhile", ["another was numbered", "a row is gone", "a row with a number is gone"])
-def test_where_it_is_another_session_by_then_they_are_not_taken(
-    library: Library, rows: list[Found], meanwhile: str
-) -> None:  # fmt: skip
-    number(library, [rows[0]])
-    told = foretold(library, rows[:3])
-    if meanwhile == "another was numbered":
-        number(library, [rows[4]])
-    else:
-        gone = 2 if meanwhile == "a row is gone" else 0
-        library.put(DocumentDraft(f"n{gone}", f"Note {gone}", "Something else."))
-    assert not take(library, told)
 
 
 def test_callers_at_the_same_time_agree(

@@ -148,11 +148,3 @@ def test_a_database_that_is_away_is_the_turns_matter(library: Library) -> None:
 
     with pytest.raises(DatabaseUnavailable):
         call(replace(library, database=Database(away)), {"query": "crane"})
-
-
-def test_a_call_takes_three_statements(library: Library) -> None:
-    """It begins, searches, and numbers what it found."""
-    library.put(REPORT)
-    before = library.database.statements.count
-    call(library, {"query": "crane"})
-    assert library.database.statements.count - before == 3

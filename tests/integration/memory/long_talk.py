@@ -9,6 +9,7 @@ from uuid import UUID
 
 from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import JsonObject, canonical
+from parlour.memory.order import Order
 from parlour.memory.services import Services
 from parlour.memory.summary import writer
 from parlour.models.request import Model, ModelRequest
@@ -44,7 +45,8 @@ class LongTalk:
         """The writer's turn at the session, with these answers of its model."""
         given: Mapping[str, Model] = {"anthropic": self.summariser} if models is None else models
         self.summariser.script = [one if isinstance(one, Exception) else says(one) for one in answers]
-        writer.run(services(self.desk, given), self.desk.tenant_id, self.session, lambda: 600.0)
+        order = Order(self.desk.tenant_id, "summary", self.session)
+        writer.run(services(self.desk, given), order, lambda: 600.0)
 
     def question(self, place: int = -1) -> str:
         """What the summariser was asked."""

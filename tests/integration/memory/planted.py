@@ -33,16 +33,14 @@ def episode(desk: Desk, session: UUID, text: str, messages: Sequence[UUID] = (),
     (vector,) = WordEmbedder().embed([text])
     desk.rows(
         "INSERT INTO context_rows (tenant_id, id, kind, title, content, content_hash, classification, session_id,"
-        " word_bits, vector_bits, vector_space, created_at)"
-        f" SELECT tenant_id, '{row}', 'episode', 'Earlier', '{text}', '', {level}, id,"
-        f" word_bits(to_tsvector('english', '{text}')), binary_quantize('{vector}'::vector), 'words', created_at"
+        " created_at)"
+        f" SELECT tenant_id, '{row}', 'episode', 'Earlier', '{text}', '', {level}, id, created_at"
         f" FROM sessions WHERE id = '{session}' RETURNING id"
     )
     desk.rows(
         "INSERT INTO embeddings (tenant_id, row_id, model, vector)"
         f" VALUES (current_tenant(), '{row}', '{space(desk)}', '{vector}') RETURNING row_id"
     )
-    desk.rows(f"UPDATE context_rows SET vector_space = '{space(desk)}' WHERE id = '{row}' RETURNING id")
     desk.rows(
         "INSERT INTO episodes (tenant_id, id, user_id, binding_id, session_id, text, from_at, until_at, messages,"
         f" row_id, created_at) SELECT tenant_id, '{made}', user_id, binding_id, id, '{text}', created_at, created_at,"

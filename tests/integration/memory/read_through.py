@@ -77,6 +77,10 @@ class Conversation(Talk):
     def due(self) -> list[tuple[object, ...]]:
         return self.desk.rows(f"SELECT due_at FROM work_due WHERE kind = 'memory' AND id = '{self.session}'")
 
+    def attempts(self) -> list[tuple[object, ...]]:
+        """How many failed in a row, and the last error."""
+        return self.desk.rows(f"SELECT failures, problem FROM work_due WHERE kind = 'memory' AND id = '{self.session}'")
+
     def episodes(self) -> list[tuple[object, ...]]:
         return self.desk.rows(f"SELECT text, folded FROM episodes WHERE session_id = '{self.session}' ORDER BY id")
 

@@ -3,10 +3,12 @@
 import json
 from datetime import timedelta
 from decimal import Decimal
+from typing import Any
+from uuid import UUID
 
 from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import JsonObject
-from parlour.memory.consolidating import consolidator
+from parlour.memory.consolidating import consolidator, due
 from parlour.memory.order import Order
 from parlour.memory.services import Services
 from tests.desk import Desk, says
@@ -27,6 +29,13 @@ class Silent(Talk):
         super().__init__(desk)
         for number in range(turns):
             self.say(f"Line {number} of the talk.")
+
+    def say(self, text: str, *script: list[Any]) -> UUID:
+        """A message and its turn, which is looked through at once."""
+        message = super().say(text, *script)
+        with self.desk.database.transaction(self.desk.tenant_id) as tx:
+            due.note(tx, self.session)
+        return message
 
     def fall_silent(self, hours: float = 25) -> None:
         self.desk.clock.now += timedelta(hours=hours)

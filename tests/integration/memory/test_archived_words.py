@@ -6,8 +6,8 @@ from uuid import UUID
 import pytest
 
 from local.database import Cluster
-from parlour.infra import work_due
 from parlour.infra.errors import ObjectsUnavailable
+from parlour.jobs import work_due
 from parlour.memory.archiving import archive, lines
 from parlour.memory.archiving.lines import OldMessage
 from parlour.memory.extracting import store as conversations
@@ -30,7 +30,7 @@ def grow_old(aviary: Aviary) -> None:
     aviary.embed()
     aviary.desk.clock.now += archive.AFTER + timedelta(days=1)
     with aviary.desk.database.transaction(aviary.desk.tenant_id) as tx:
-        work_due.mark(tx, "archive", aviary.desk.tenant_id, aviary.desk.clock())
+        work_due.schedule(tx, "archive", aviary.desk.tenant_id, aviary.desk.clock())
 
 
 def run(aviary: Aviary, bucket: MediaBucket | None = None, seconds: float = 60.0) -> None:

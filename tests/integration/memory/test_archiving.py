@@ -7,8 +7,8 @@ from uuid import UUID
 import pytest
 
 from local.database import Cluster
-from parlour.infra import work_due
 from parlour.infra.errors import ObjectsUnavailable
+from parlour.jobs import work_due
 from parlour.memory.archiving import archive
 from parlour.memory.order import Order
 from parlour.turns import read
@@ -32,7 +32,7 @@ def old(aviary: Aviary, monkeypatch: pytest.MonkeyPatch) -> Silent:
     aviary.desk.clock.now += archive.AFTER + timedelta(days=1)
     aviary.desk.rows(f"UPDATE sessions SET last_active_at = '{aviary.desk.clock()}' RETURNING 1")
     with aviary.desk.database.transaction(aviary.desk.tenant_id) as tx:
-        work_due.mark(tx, "archive", aviary.desk.tenant_id, aviary.desk.clock())
+        work_due.schedule(tx, "archive", aviary.desk.tenant_id, aviary.desk.clock())
     return talk
 
 

@@ -81,17 +81,18 @@ def test_without_an_answer_the_turns_stay_due_and_the_next_try_waits_longer(talk
         ((due_at,),) = talk.due()
         waits.append(due_at - talk.desk.clock.now)  # type: ignore[operator]
     assert waits[0] < waits[1] < waits[2]
-    assert talk.desk.rows("SELECT until_turn, failures FROM extractions") == [(0, 3)]
+    assert talk.attempts() == [(3, "provider_unavailable")]
     talk.look_through(answer(fact("about.software", "Tally", 1)), after=timedelta(hours=3))
     assert talk.facts() == {"about.software": "Tally"}
-    assert talk.desk.rows("SELECT until_turn, failures, problem FROM extractions") == [(1, 0, None)]
+    assert talk.desk.rows("SELECT until_turn FROM extractions") == [(1,)]
+    assert talk.attempts() == []
 
 
 def test_a_tenant_over_its_cap_is_asked_again_in_an_hour_and_that_is_no_failure(talk: Conversation) -> None:
     talk.look_through(SpendRefused("no room"))
     ((due_at,),) = talk.due()
     assert due_at - talk.desk.clock.now > timedelta(minutes=59)  # type: ignore[operator]
-    assert talk.desk.rows("SELECT failures, problem FROM extractions") == [(0, None)]
+    assert talk.attempts() == [(0, None)]
 
 
 def test_where_there_is_no_model_nothing_is_asked_and_the_obvious_facts_stay(talk: Conversation) -> None:

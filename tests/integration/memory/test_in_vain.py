@@ -7,15 +7,15 @@ from datetime import timedelta
 import pytest
 
 from parlour.infra.errors import ProviderRejected
+from parlour.jobs.sweep import sweep
 from parlour.memory.extracting import extractor
 from parlour.memory.order import Order
 from parlour.models.request import Completed, ModelRequest, Part, Usage
-from parlour.turns.sweep import sweep
 from tests.desk import Desk, ScriptedModel, says
 from tests.integration.memory.long_talk import LongTalk, written
 from tests.integration.memory.read_through import Conversation, answer, fact
 from tests.integration.memory.silent import Silent, services
-from tests.integration.memory.test_waking import net
+from tests.integration.sweeping import dependencies
 
 _TRIES = 12
 _LATER = timedelta(hours=7)
@@ -57,7 +57,7 @@ def test_a_stretch_that_everybody_rejects_is_gone_past_after_some_tries(talk: Co
         talk.look_through(*[ProviderRejected("no such model")] * 4, after=_LATER)
     assert talk.due() == []
     assert talk.desk.rows("SELECT reason FROM fact_decisions WHERE origin = 'extracted'") == [("provider_rejected",)]
-    assert talk.desk.rows("SELECT until_turn, failures FROM extractions") == [(1, 0)]
+    assert talk.desk.rows("SELECT until_turn FROM extractions") == [(1,)]
 
 
 def test_what_breaks_every_time_is_not_paid_for_every_time(talk: Conversation) -> None:
@@ -86,7 +86,7 @@ def test_what_the_sweep_finds_late_is_done_at_once(talk: Conversation, late: tim
     ((due,),) = talk.due()
     desk.clock.now = due + late  # type: ignore[assignment, operator]
     desk.rows("DELETE FROM work_due WHERE kind <> 'memory' RETURNING 1")
-    sweep(net(desk), lambda: 60.0)
+    sweep(dependencies(desk), lambda: 60.0)
     talk.look_through(answer(fact("about.software", "Tally", 1)), after=timedelta(seconds=1))
     assert talk.facts() == {"about.software": "Tally"}
 
@@ -139,7 +139,7 @@ def test_nights_in_vain_come_to_an_end_until_more_is_said(desk: Desk) -> None:
     desk.model.script = [says(json.dumps(answer()))] * 9
     extractor.run(services(desk), Order(desk.tenant_id, "memory", talk.session), lambda: 300.0)
     assert len(talk.due("consolidation")) == 1
-    assert desk.rows("SELECT consolidation_failures FROM extractions") == [(0,)]
+    assert desk.rows("SELECT failures FROM work_due WHERE kind = 'consolidation'") == [(0,)]
 
 
 @pytest.mark.parametrize(("spent", "asked"), [(0.79, 1), (0.81, 0)])

@@ -252,7 +252,6 @@ def test_an_episode_whose_replies_were_drawn_from_what_was_closed_is_not_told(
 def test_words_find_it_while_its_row_has_no_vector(desk: Desk, talk: tuple[Principal, UUID]) -> None:
     episode(desk, another(desk, talk[1]), PERMIT)
     desk.rows("DELETE FROM embeddings WHERE row_id IN (SELECT row_id FROM episodes) RETURNING row_id")
-    desk.rows("UPDATE context_rows SET vector_bits = NULL, vector_space = NULL WHERE kind = 'episode' RETURNING id")
     assert PERMIT in ask(desk, *talk, ASKED)
 
 

@@ -5,7 +5,7 @@ import pytest
 from parlour.context.past import WITHDRAWN
 from parlour.infra.errors import ProviderUnavailable
 from parlour.memory.summary import wanted
-from parlour.memory.summary.tries import next_try
+from parlour.memory.summary.writer import FIRST_WAIT
 from tests.desk import Desk, says, searches
 from tests.integration.memory.long_talk import LongTalk, written
 
@@ -91,7 +91,7 @@ def test_without_an_answer_that_holds_the_recap_stays_and_the_next_try_waits(
     cut = talk.chat(3, first=10)
     assert "Earlier in this conversation, shortened:" in cut
     assert talk.due() == [(due,)], "nobody asks again for it before its time"
-    assert talk.desk.rows("SELECT summary_failures FROM extractions WHERE summary_failures > 0") == [(1,)]
+    assert talk.desk.rows("SELECT failures FROM work_due WHERE kind = 'summary'") == [(1,)]
 
 
 def test_a_cut_waits_for_one_that_is_under_way_and_not_for_ever(talk: LongTalk) -> None:
@@ -211,7 +211,7 @@ def test_an_order_that_comes_before_its_time_asks_nobody(talk: LongTalk) -> None
     talk.summarise("No JSON.")
     talk.summarise(written(TEXT))
     assert not talk.versions()
-    talk.desk.clock.now += next_try(1)
+    talk.desk.clock.now += FIRST_WAIT
     talk.summarise(written(TEXT))
     assert len(talk.versions()) == 1
     talk.summarise(written("Nobody wants it."))
@@ -227,7 +227,7 @@ def test_what_nobody_foresaw_counts_as_a_try(talk: LongTalk) -> None:
     talk.summariser.during = _breaks
     with pytest.raises(ZeroDivisionError):
         talk.summarise(written(TEXT))
-    assert talk.desk.rows("SELECT summary_failures, summary_problem FROM extractions") == [(1, "error")]
+    assert talk.desk.rows("SELECT failures, problem FROM work_due WHERE kind = 'summary'") == [(1, "error")]
     talk.summariser.during = lambda: None
     talk.summarise(written(TEXT))
     assert not talk.versions(), "its time has not come"

@@ -6,30 +6,24 @@ from uuid import UUID
 
 import pytest
 
-from parlour.infra import work_due
-from parlour.infra.work_due import GRACE, Due
+from parlour.jobs import work_due
+from parlour.jobs.sweep import SweepResult, sweep, wake_up
+from parlour.jobs.work_due import GRACE, DueWork
 from parlour.memory import waking
 from parlour.memory.order import KINDS, Kind
-from parlour.turns.sweep import Net, Swept, sweep, wake_up
-from tests.desk import Delayed, Desk
+from tests.desk import Desk
 from tests.integration.memory.read_through import Conversation, answer
+from tests.integration.sweeping import dependencies
 
 MINUTE = timedelta(minutes=1)
 
 
-def net(desk: Desk) -> Net:
-    queues = {"whatsapp": desk.turns, "web": desk.turns}
-    return Net(
-        desk.database, queues, desk.outbox, desk.tools, desk.ingest, desk.embedding, desk.memory, Delayed(), desk.clock
-    )  # fmt: skip
-
-
-def swept(desk: Desk, after: timedelta) -> Swept:
+def swept(desk: Desk, after: timedelta) -> SweepResult:
     """What the sweep does to memory's work after a while."""
     desk.rows(f"DELETE FROM work_due WHERE kind <> ALL('{{{','.join(KINDS)}}}') RETURNING 1")
     desk.memory.sent.clear()
     desk.clock.now += after
-    return sweep(net(desk), lambda: 60.0)
+    return sweep(dependencies(desk), lambda: 60.0)
 
 
 def orders(desk: Desk) -> list[Any]:
@@ -55,7 +49,7 @@ def test_turns_that_nobody_looked_through_are_sent_again_and_again(desk: Desk, t
 def test_what_somebody_is_at_is_left_alone(desk: Desk, talk: Conversation) -> None:
     now = desk.clock()
     with desk.database.transaction(desk.tenant_id) as tx:
-        assert work_due.hold(tx, "memory", talk.session, now + timedelta(hours=2), now)
+        assert work_due.lease(tx, "memory", talk.session, now + timedelta(hours=2), now)
     desk.rows("UPDATE work_due SET due_at = now() - interval '1 year' WHERE kind = 'memory' RETURNING 1")
     assert (swept(desk, timedelta(minutes=30)).busy, orders(desk)) == (1, [])
 
@@ -65,7 +59,7 @@ def test_every_kind_goes_to_the_queue_of_memory(desk: Desk, talk: Conversation, 
     work = UUID(int=7)
     desk.rows("DELETE FROM work_due RETURNING 1")
     with desk.database.transaction(desk.tenant_id) as tx:
-        work_due.mark(tx, kind, work, desk.clock())
+        work_due.schedule(tx, kind, work, desk.clock())
     swept(desk, MINUTE)
     assert orders(desk) == [(kind, str(work), 0.0)]
 
@@ -74,5 +68,5 @@ def test_a_wake_up_of_its_own_does_as_much(desk: Desk, talk: Conversation) -> No
     ((due_at,),) = talk.due()
     desk.clock.now = due_at + MINUTE  # type: ignore[assignment, operator]
     desk.memory.sent.clear()
-    wake_up(net(desk), Due(desk.tenant_id, "memory", talk.session, desk.clock() - GRACE).to_json())
+    wake_up(dependencies(desk), DueWork(desk.tenant_id, "memory", talk.session, desk.clock() - GRACE).to_json())
     assert orders(desk) == [("memory", str(talk.session), 0.0)]

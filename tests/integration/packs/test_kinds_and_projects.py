@@ -4,10 +4,10 @@ from datetime import datetime
 
 import pytest
 
-from parlour.infra import work_due
 from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database
 from parlour.infra.queries import Query
+from parlour.jobs import work_due
 from parlour.knowledge.records import entities
 from parlour.knowledge.records.entities import NewEntity
 from parlour.packs.export import export

@@ -5,9 +5,9 @@ from decimal import Decimal
 
 import pytest
 
-from parlour.infra import work_due
 from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Transaction
+from parlour.jobs import work_due
 from parlour.knowledge.records import edges, entities, stale
 from parlour.knowledge.records.entities import Entity, NewEntity, Patch
 from parlour.pulse.due.sweep import Sweeper, sweep_tenant
@@ -153,7 +153,7 @@ def test_an_old_pulse_is_looked_at_for_its_age_and_nobody_elses_is(desk: RecordD
     desk.change(goal.id, Patch(project=project.handle))
     settled(desk)
     with desk.transaction() as tx:
-        work_due.mark(tx, "pulse", goal.id, desk.now)
+        work_due.schedule(tx, "pulse", goal.id, desk.now)
     orders = Delayed()
     assert sweep_tenant(_sweeper(desk, orders), desk.principal.tenant_id).sent == 1
     assert (causes(desk, goal), causes(desk, project)) == (["age"], [])
@@ -162,7 +162,7 @@ def test_an_old_pulse_is_looked_at_for_its_age_and_nobody_elses_is(desk: RecordD
 def test_who_asks_waits_neither_for_the_window_nor_for_budget(desk: RecordDesk) -> None:
     site = desk.create(NewEntity("site", "North yard"))
     with desk.transaction() as tx:
-        work_due.mark(tx, "pulse", site.id, desk.now + timedelta(hours=9))
+        work_due.schedule(tx, "pulse", site.id, desk.now + timedelta(hours=9))
         stale.ask(tx, site.id, desk.now)
     assert (causes(desk, site), due_after(desk, site)) == (["changed", "manual"], 0)
 
@@ -171,7 +171,7 @@ def test_who_asks_disturbs_no_writer(desk: RecordDesk) -> None:
     site = desk.create(NewEntity("site", "North yard"))
     until = desk.now + timedelta(minutes=5)
     with desk.transaction() as tx:
-        work_due.hold(tx, "pulse", site.id, until, desk.now)
+        work_due.lease(tx, "pulse", site.id, until, desk.now)
         stale.ask(tx, site.id, desk.now)
     assert due_after(desk, site) == 300
 

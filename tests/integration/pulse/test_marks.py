@@ -10,9 +10,9 @@ from uuid import UUID
 
 import pytest
 
-from parlour.infra import work_due
 from parlour.infra.postgres import Database, Transaction
 from parlour.infra.queries import Query
+from parlour.jobs import work_due
 from parlour.knowledge.records import stale
 from parlour.knowledge.records.entities import NewEntity
 from parlour.knowledge.records.stale import Unreflected

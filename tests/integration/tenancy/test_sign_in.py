@@ -306,17 +306,6 @@ def test_the_reason_is_logged_and_the_bearer_is_not(acme: Firm, call: Caller, ca
     assert "a-bearer-that" not in str(record.__dict__)
 
 
-def statements_of(database: Database, call: Caller, bearer: str) -> int:
-    before = database.statements.count
-    call(bearer)
-    return database.statements.count - before
-
-
-def test_keys_and_visitors_cost_one_query(database: Database, acme: Firm, call: Caller, sign_in: SignIn) -> None:
-    for bearer in (make_key(database, acme).text, sign_in.issue(visit(database, acme), NOW).text):
-        assert statements_of(database, call, bearer) == 2
-
-
 SEGMENT = st.binary(max_size=60).map(lambda raw: base64.urlsafe_b64encode(raw).rstrip(b"=").decode())
 BEARERS = (
     st.text()

@@ -30,7 +30,7 @@ DEAD = ("IntakeDeadLetters", "TurnsMessagingDeadLetters", "TurnsWebDeadLetters")
 SERVED = {"IntakeQueue": "receiver", "TurnsMessagingQueue": "orchestrator", "TurnsWebQueue": "orchestrator"}
 
 type Handler = Callable[[dict[str, Any], object], dict[str, Any]]
-type Hasten = Callable[[str, str, int], None]
+type ShortenVisibility = Callable[[str, str, int], None]
 
 
 class Invocation:
@@ -175,7 +175,7 @@ def deploy(cluster: Cluster, database_name: str, monkeypatch: pytest.MonkeyPatch
     return Deployment(client, urls, opened)
 
 
-def _fresh(function: str, hasten: Hasten) -> Handler:
+def _fresh(function: str, shorten_visibility: ShortenVisibility) -> Handler:
     """The handler as a new sandbox has it: what it builds is its own."""
     path = ROOT / "functions" / function / "handler.py"
     spec = importlib.util.spec_from_file_location(f"{function}_handler", path)
@@ -185,7 +185,7 @@ def _fresh(function: str, hasten: Hasten) -> Handler:
     spec.loader.exec_module(module)
     build = f"build_{function}"
     vars(module)[build] = functools.cache(vars(module)[build].__wrapped__)
-    vars(module)["build_hasten"] = lambda: hasten
+    vars(module)["build_shorten_visibility"] = lambda: shorten_visibility
     handler: Handler = module.handler
     vars(module)[build]()  # clients are made here: boto3's default session is not for several threads at once
     return handler

@@ -14,15 +14,17 @@ from parlour.infra.errors import Conflict, Forbidden, InvalidRequest, LeaseHeld,
 from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database
 from parlour.infra.queries import Query
-from parlour.infra.work_due import Due
+from parlour.jobs.sweep import wake_up
+from parlour.jobs.work_due import DueWork
 from parlour.principal import Principal, system
 from parlour.tenancy import people, store
 from parlour.tenancy.sessions import listed
-from parlour.turns import read, sweep
+from parlour.turns import read
 from parlour.turns.linking import codes
 from parlour.turns.linking.join import Joined
-from tests.desk import PHONE, Delayed, Desk, says
+from tests.desk import PHONE, Desk, says
 from tests.integration.memory.planted import fact
+from tests.integration.sweeping import dependencies
 from tests.integration.turns.linked import (
     CODE,
     Phone,
@@ -444,11 +446,8 @@ def test_who_writes_at_the_moment_their_code_is_over_is_not_lost(
 
 def over(desk: Desk, link_id: UUID) -> None:
     """The sweep looks at what is due."""
-    net = sweep.Net(
-        desk.database, {"web": desk.turns, "whatsapp": desk.turns}, desk.outbox, desk.tools, desk.ingest,
-        desk.embedding, Delayed(), Delayed(), desk.clock,
-    )  # fmt: skip
-    sweep.wake_up(net, Due(desk.tenant_id, "phone_link", link_id, datetime(2026, 1, 1, tzinfo=UTC)).to_json())
+    due = DueWork(desk.tenant_id, "phone_link", link_id, datetime(2026, 1, 1, tzinfo=UTC))
+    wake_up(dependencies(desk), due.to_json())
 
 
 def test_a_link_is_one_of_a_tenant(desk: Desk, database: Database) -> None:

@@ -17,7 +17,7 @@ from parlour.knowledge.index import embedder
 from parlour.knowledge.index.embedder import Services
 from parlour.knowledge.index.spaces import Offer, Spaces
 from parlour.knowledge.records import backfill
-from parlour.knowledge.search.sources import take_numbers
+from parlour.knowledge.search.sources import number_rows
 from parlour.principal import Principal
 from parlour.turns import run
 from parlour.turns.answer import Answer
@@ -109,36 +109,33 @@ def test_its_number_stays(desk: Desk, long_talk: tuple[Principal, UUID]) -> None
     assert next(one["document"] for one in recalled(desk) if one["contents"] == TELLING) == 1
 
 
-def test_where_other_numbers_were_given_than_were_expected_the_turn_begins_again(
+def test_numbers_taken_by_an_attempt_that_failed_are_kept_by_the_next(
     desk: Desk, long_talk: tuple[Principal, UUID], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As when a search of a worker that lost the session has taken one meanwhile."""
-    visitor, session = long_talk
-    converse = run._converse
+    def failing(running: Running, loaded: Loaded) -> Answer:
+        raise RetryError("a queue was away")
 
-    def taking(running: Running, loaded: Loaded) -> Answer:
-        desk.rows(f"UPDATE sessions SET next_source = next_source + 1 WHERE id = '{session}' RETURNING id")
-        return converse(running, loaded)
-
-    desk.write_web(visitor, session, ASKED)
-    with monkeypatch.context() as meanwhile, pytest.raises(RetryError, match="numbered otherwise"):  # noqa: PT012 - patched meanwhile
-        meanwhile.setattr(run, "_converse", taking)
+    numbered = "SELECT row_id, number FROM sources ORDER BY number"
+    desk.write_web(*long_talk, ASKED)
+    with monkeypatch.context() as meanwhile, pytest.raises(RetryError, match="queue"):  # noqa: PT012 - patched meanwhile
+        meanwhile.setattr(run, "_converse", failing)
         desk.run()
-    assert desk.rows("SELECT number FROM sources") == [], "with the prompt, or not at all"
+    before = desk.rows(numbered)
+    assert before
     desk.model.script = [says("KX-4471.")]
     desk.run()
-    told = [int(str(one["document"])) for one in recalled(desk)]
-    assert told == list(range(2, 2 + len(told)))
+    assert desk.rows(numbered) == before
+    assert {int(str(one["document"])) for one in recalled(desk)} <= {number for _, number in before}
     assert desk.rows("SELECT attempts, state FROM turns ORDER BY number DESC LIMIT 1") == [(1, "answered")]
 
 
-def test_a_commit_of_a_prompt_whose_answer_is_lost_gives_its_numbers_once(
+def test_a_commit_whose_answer_is_lost_numbers_what_was_recalled_once(
     desk: Desk, long_talk: tuple[Principal, UUID], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     commit, taken = Connection.commit, []
 
-    def taking(*given: object) -> bool:
-        taken.append(take_numbers(*given))  # type: ignore[arg-type]
+    def taking(*given: object) -> dict[UUID, int]:
+        taken.append(number_rows(*given))  # type: ignore[arg-type]
         return taken[-1]
 
     def losing(connection: Connection) -> None:
@@ -147,15 +144,55 @@ def test_a_commit_of_a_prompt_whose_answer_is_lost_gives_its_numbers_once(
             connection.close()
             raise psycopg.OperationalError("server closed the connection unexpectedly")
 
-    monkeypatch.setattr("parlour.turns.recalling.take_numbers", taking)
+    monkeypatch.setattr("parlour.turns.recalling.number_rows", taking)
     monkeypatch.setattr(Connection, "commit", losing)
     say(desk, *long_talk, ASKED, "KX-4471.")
-    assert taken == [True, True]
+    first, again = taken
+    assert first == again
     assert desk.rows("SELECT count(*), max(number) + 1 FROM sources") == desk.rows(
         f"SELECT next_source - 1, next_source FROM sessions WHERE id = '{long_talk[1]}'"
     )
     assert recalled(desk)
     assert desk.rows("SELECT attempts, state FROM turns ORDER BY number DESC LIMIT 1") == [(1, "answered")]
+
+
+def test_a_worker_that_lost_the_session_numbers_nothing(
+    desk: Desk, long_talk: tuple[Principal, UUID], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    visitor, session = long_talk
+    load = run._load
+
+    def losing(running: Running) -> Loaded:
+        loaded = load(running)
+        desk.rows(f"UPDATE sessions SET lease_token = lease_token + 1 WHERE id = '{session}' RETURNING id")
+        return loaded
+
+    monkeypatch.setattr(run, "_load", losing)
+    desk.write_web(visitor, session, ASKED)
+    desk.run()
+    assert desk.rows("SELECT number FROM sources") == []
+
+
+@pytest.mark.parametrize("question", ["And when does that permit of the crane end?", "The permit?", "And it?"])
+def test_a_question_that_leans_on_the_one_before_is_embedded_once(
+    desk: Desk, long_talk: tuple[Principal, UUID], question: str
+) -> None:
+    desk.embedder = watched = Watched(desk.database)
+    say(desk, *long_talk, question)
+    assert recalled(desk)
+    assert watched.asked == 1
+
+
+@pytest.mark.parametrize("text", [" ", ASKED])
+def test_a_message_answered_without_a_model_recalls_nothing(
+    desk: Desk, long_talk: tuple[Principal, UUID], text: str
+) -> None:
+    desk.embedder = watched = Watched(desk.database)
+    desk.write_web(*long_talk, text)
+    if text.strip():
+        desk.rows("UPDATE bindings SET is_active = false RETURNING 1")
+    desk.run()
+    assert watched.asked == 0
 
 
 def test_what_is_told_word_for_word_is_not_recalled(desk: Desk, long_talk: tuple[Principal, UUID]) -> None:

@@ -430,7 +430,7 @@ def test_a_wake_for_a_session_that_is_gone_is_dropped(desk: Desk) -> None:
     assert desk.model.requests == []
 
 
-def test_a_turn_costs_few_statements(desk: Desk) -> None:
+def test_a_longer_conversation_takes_no_more_statements(desk: Desk) -> None:
     """A guard against a query in a loop, not a benchmark: bench.turn reports the exact figures."""
     costs = []
     for number in range(33):
@@ -441,5 +441,4 @@ def test_a_turn_costs_few_statements(desk: Desk) -> None:
         desk.run()
         if is_measured:
             costs.append(desk.database.statements.count - before)
-    assert costs[1] == costs[2], "a longer conversation takes no more"
-    assert costs[2] <= costs[0] + 2, "what changed and what is recalled are one look each"
+    assert costs[1] == costs[2]

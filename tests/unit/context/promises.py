@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from parlour.context import history, lead, ledger, marks, reminder
-from parlour.context.assemble import Assembled, Begun, begin, until_recall
+from parlour.context.assemble import Assembled, Begun, begin
 from parlour.context.ledger import Entry
 from parlour.context.prompt_record import PromptInputs, PromptStepRecord, dump, read, rebuild
 from parlour.context.render import Prompt, in_order
@@ -23,8 +23,6 @@ _BRIEFED = 400
 
 _MOST, _WAITING, _KEPT = 20, 30, 10
 """Messages that a history grows to, and while its summary is awaited; and those that a cut leaves."""
-
-_RECALLED = {Lot.RECALL, Lot.OTHER_SESSIONS, Lot.EPISODES}
 
 _PAYS_FROM = 0.25 / 1.15
 """How likely a further step must be at least for a mark after the tail: writing costs a quarter more."""
@@ -101,13 +99,11 @@ def a_turn_begins_the_same_in_all_steps(played: Played, assembled: Assembled) ->
 
 
 def the_same_gives_the_same(played: Played, assembled: Assembled) -> None:
-    """Assembled again from the same candidates, the first prompt of a turn is the same, byte for byte, also where it
-    was begun before anything was recalled. Every other turn is held to it: it doubles the work."""
+    """Assembled again from the same candidates, the first prompt of a turn is the same, byte for byte. Every other
+    turn is checked: it doubles the work."""
     if played.step > 1 or played.number % 2 == 0:
         return
-    given = (played.standing, played.profile, played.moment)
-    before = replace(played.materials, tail=[one for one in played.materials.tail if one.lot not in _RECALLED])
-    again = begin(played.materials, *given, until_recall(before, *given)).step(1, ())
+    again = begin(played.materials, played.standing, played.profile, played.moment).step(1, ())
     changed = _changed(flat(assembled.prompt), flat(again.prompt))
     layer = None if changed is None else _layers(assembled)[changed].name.lower()
     assert changed is None, f"layer {layer} is another when it is assembled again"

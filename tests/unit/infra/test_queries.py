@@ -1,17 +1,11 @@
 """Named queries are read from their file with a name and a description each."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 from parlour.infra.queries import Queries, parse
-from parlour.knowledge.search import store as search
-from parlour.memory.recalling import store as recalling
-from parlour.tenancy import store as tenancy
-from parlour.turns.prompts import store as prompts
-
-_REMEMBERED = 4_096
-"""Characters of a statement up to which psycopg does not read it anew each time."""
 
 TEXT = """
 -- name: one
@@ -35,31 +29,24 @@ def test_queries_have_room_description_statement_and_parameters() -> None:
     assert found["two"].parameters == frozenset()
 
 
-def test_a_query_may_be_planned_anew_each_time() -> None:
+def test_a_query_may_be_kept_from_being_prepared() -> None:
     found = parse(
-        "-- name: one\n-- plan: anew\n-- The first.\nSELECT 1;\n-- name: two\n-- The second.\nSELECT 2;", "turns"
+        "-- name: one\n-- plan: custom\n-- The first.\nSELECT 1;\n-- name: two\n-- The second.\nSELECT 2;", "turns"
     )
-    assert (found["one"].anew, found["two"].anew) == (True, False)
+    assert (found["one"].is_unprepared, found["two"].is_unprepared) == (True, False)
     assert (found["one"].description, found["one"].sql) == ("The first.", "SELECT 1")
 
 
-def test_a_query_may_be_planned_once_for_all_parameters() -> None:
-    found = parse("-- name: one\n-- plan: once\n-- The first.\nSELECT 1;", "turns")
-    assert (found["one"].once, found["one"].anew) == (True, False)
-    assert (found["one"].description, found["one"].sql) == ("The first.", "SELECT 1")
+def test_comments_inside_a_statement_are_part_of_it() -> None:
+    found = parse("-- name: one\n-- The first.\nWITH a AS (\n    -- Why.\n    SELECT 1\n)\nSELECT;", "turns")
+    assert found["one"].description == "The first."
+    assert found["one"].sql == "WITH a AS (\n    -- Why.\n    SELECT 1\n)\nSELECT"
 
 
-def test_what_is_sent_has_neither_comments_nor_indentation() -> None:
-    found = parse("-- name: one\n-- The first.\nWITH a AS (\n    -- Why it is so.\n    SELECT 1\n)\nSELECT;", "turns")
-    assert found["one"].sql == "WITH a AS (\nSELECT 1\n)\nSELECT"
-
-
-def test_no_text_in_a_statement_goes_over_lines() -> None:
-    """Its indentation would be part of it."""
+def test_every_percent_sign_in_a_shipped_statement_is_a_parameter_or_doubled() -> None:
     shipped = [one for file in Path("shared/parlour").rglob("queries.sql") for one in Queries(file).values()]
-    lines = [line for one in shipped for line in one.sql.splitlines() if "--" not in line]
-    assert len(lines) > 1_000
-    assert not [line for line in lines if line.count("'") % 2]
+    assert len(shipped) > 300
+    assert not [one.name for one in shipped if "%" in re.sub(r"%%|%\(\w+\)s", "", one.sql)]
 
 
 @pytest.mark.parametrize(
@@ -76,9 +63,3 @@ def test_the_file_is_read_when_first_asked_for(tmp_path: Path) -> None:
     (tmp_path / "room").mkdir()
     (tmp_path / "room" / "queries.sql").write_text(TEXT, "utf-8")
     assert queries["two"].name == "room.two"
-
-
-def test_what_every_turn_asks_is_short_enough_for_psycopg_to_remember_how_it_is_written() -> None:
-    asked = [prompts.SQL["earlier"], prompts.SQL["keep_prompt"], recalling.SQL["remembered"], tenancy.SQL["persona"]]
-    asked += [search.SQL["recall"], search.SQL["take_numbers"]]
-    assert {one.name: len(one.sql) for one in asked if len(one.sql) > _REMEMBERED} == {}

@@ -6,10 +6,8 @@ from uuid import UUID
 import pytest
 
 from parlour.infra.jsonable import JsonObject
-from parlour.knowledge.search import recall
 from parlour.knowledge.search.question import unsaid
 from parlour.knowledge.search.recalled import Recalled, document
-from parlour.turns import past
 
 LEAD = "[2026-03-02 09:30 Priya] "
 BEFORE = "When does the crane's permit end?"
@@ -72,7 +70,3 @@ class TestWhatAQuestionLeavesUnsaid:
         assert unsaid("When does it end?", ["  The crane. ", "When does it end?", "The hoist."]) == [
             "The crane.\nThe hoist."
         ]
-
-
-def test_recall_passes_over_every_turn_that_a_history_may_tell() -> None:
-    assert recall.VERBATIM > past.MOST_TURNS

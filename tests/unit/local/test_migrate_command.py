@@ -36,8 +36,8 @@ def client(payload: object, *, failed: bool = False) -> tuple[Lambda, "LambdaCli
 
 
 def test_the_names_of_what_was_applied_come_back() -> None:
-    fake, asked = client({"applied": ["0001_isolation", "0002_configuration"]})
-    assert migrate(asked, "parlour-staging-migrate") == ["0001_isolation", "0002_configuration"]
+    fake, asked = client({"applied": ["0001_schema", "0002_approvals"]})
+    assert migrate(asked, "parlour-staging-migrate") == ["0001_schema", "0002_approvals"]
     assert fake.invoked == ["parlour-staging-migrate"]
 
 

@@ -19,7 +19,7 @@ ONE, OTHER = UUID(int=1), UUID(int=2)
 def test_a_conversation_of_more_than_twenty_turns_is_ready_a_day_after_its_last_word(
     turns: int, ready_at: datetime | None
 ) -> None:
-    assert due.ready_at(Silent(NOW, 4, turns, 0)) == ready_at
+    assert due.ready_at(Silent(NOW, 4, turns)) == ready_at
 
 
 def test_one_that_is_gone_or_that_others_read_is_never_ready() -> None:

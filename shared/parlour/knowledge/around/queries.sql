@@ -1,5 +1,4 @@
 -- name: around
--- plan: anew
 -- What stands around a record, as far as a reader may see it: what its newest files say in short; in a project its files whole,
 -- if together they are short enough, and what changed lately in it, not that a pack brought it; the rows that are nearest to
 -- the record itself.

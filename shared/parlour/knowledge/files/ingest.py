@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from parlour.infra import log, work_due
+from parlour.infra import log
 from parlour.infra.errors import (
     DatabaseUnavailable,
     MalformedPayload,
@@ -28,6 +28,7 @@ from parlour.infra.jsonable import JsonObject
 from parlour.infra.objects import Uploads
 from parlour.infra.postgres import Database, SecondsLeft, Transaction
 from parlour.infra.queues import Delays
+from parlour.jobs import work_due
 from parlour.knowledge.files import store
 from parlour.knowledge.files.distil import Distiller
 from parlour.knowledge.files.extract.parts import ReadFile
@@ -134,7 +135,7 @@ def _begun(tx: Transaction, asked: Asked, has_arrived: bool, now: datetime) -> H
     done about it any more."""
     held = store.hold_file(tx, asked.file_id)
     if held is None:
-        work_due.settle(tx, "file", asked.file_id)
+        work_due.complete(tx, "file", asked.file_id)
         return None
     if held.is_deleted or held.state in {"embedding", "failed"}:
         return _left_of(tx, held, now)
@@ -144,7 +145,7 @@ def _begun(tx: Transaction, asked: Asked, has_arrived: bool, now: datetime) -> H
         _settle_failed(tx, held, unreadable("given_up" if held.attempts >= MOST_ATTEMPTS else "gone"), now)
         return None
     store.begin_file(tx, held.id)
-    work_due.mark(tx, "file", held.id, now + 2 * work_due.GRACE)
+    work_due.schedule(tx, "file", held.id, now + 2 * work_due.GRACE)
     return held
 
 
@@ -157,7 +158,7 @@ def _left_of(tx: Transaction, held: HeldFile, now: datetime) -> _Leftovers | Non
         return _Leftovers(held.id, held.version + 1, is_deleted=True)
     if held.state == "embedding" and held.version > 1:
         return _Leftovers(held.id, held.version - 1, is_deleted=False)
-    work_due.settle(tx, "file", held.id)
+    work_due.complete(tx, "file", held.id)
     return None
 
 
@@ -166,7 +167,7 @@ def _clear(services: Services, principal: Principal, left: _Leftovers) -> None:
     services.uploads.delete(keys)
 
     def settle(tx: Transaction) -> None:
-        work_due.settle(tx, "file", left.file_id)
+        work_due.complete(tx, "file", left.file_id)
         if left.is_deleted:
             store.remove_file(tx, left.file_id)
 
@@ -256,9 +257,9 @@ def _write(
         tx, held.id, "embedding", now, pages=done.pages, tokens=done.tokens, chunks=len(rows), sha256=done.sha256
     )  # fmt: skip
     if held.version > 1:
-        work_due.mark(tx, "file", held.id, now + LOOKED_AFTER)
+        work_due.schedule(tx, "file", held.id, now + LOOKED_AFTER)
     else:
-        work_due.settle(tx, "file", held.id)
+        work_due.complete(tx, "file", held.id)
     if still.entity_id:
         stale.mark(tx, still.entity_id, "file_ingested", now)
     pending.mark(tx, principal.tenant_id, now)
@@ -282,5 +283,5 @@ def _fail(services: Services, principal: Principal, held: HeldFile, problem: Unr
 
 def _settle_failed(tx: Transaction, held: HeldFile, problem: UnreadableFile, now: datetime) -> None:
     store.settle_file(tx, held.id, "failed", now, problem=str(problem))
-    work_due.settle(tx, "file", held.id)
+    work_due.complete(tx, "file", held.id)
     log.warning("file_not_taken", file_id=held.id, version=held.version, reason=problem.reason)

@@ -10,13 +10,16 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from parlour.infra import log, work_due
+from parlour.infra import log
 from parlour.infra.errors import Conflict, Forbidden, InvalidRequest, NotFound, RetryError
 from parlour.infra.ids import NewId
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.objects import Form, Uploads
 from parlour.infra.postgres import Database, Transaction
 from parlour.infra.queues import Queue, QueueMessage
+from parlour.jobs import sweep, work_due
+from parlour.jobs.sweep import Finder, StaleWork
+from parlour.jobs.work_due import DueWork
 from parlour.knowledge.files import store
 from parlour.knowledge.files.file import FORM_LASTS, LOOKED_AFTER, File, NewFile, object_key
 from parlour.knowledge.files.kinds import MEDIA_TYPES, kind_of_name
@@ -61,7 +64,7 @@ def start(
         object_key=object_key(principal.tenant_id, file_id, 1), size_bytes=new.size_bytes, classification=level,
         by=principal.name, now=now,
     )  # fmt: skip
-    work_due.mark(tx, "file", file_id, now + LOOKED_AFTER)
+    work_due.schedule(tx, "file", file_id, now + LOOKED_AFTER)
     log.info("upload_started", principal=principal.name, file_id=file_id, bytes=new.size_bytes)
     return _started(principal, tx, uploads, file_id, 1, media_type)
 
@@ -203,6 +206,19 @@ def left_lying(tx: Transaction, file_id: UUID) -> HeldFile | None:
     return store.hold_file(tx, file_id)
 
 
+def finder(ingest: Queue) -> Finder:
+    """Return the finder of files that have arrived and were not read, or whose arrival nobody told."""
+
+    def find(tx: Transaction, work: DueWork, _now: datetime) -> StaleWork | None:
+        waiting = left_lying(tx, work.id)
+        if waiting is None:
+            return None
+        woken = message(work.tenant_id, work.id, waiting.version, work.deduplication)
+        return StaleWork(waiting.updated_at, sweep.send(ingest, woken))
+
+    return find
+
+
 def _checked(name: str, size_bytes: int) -> tuple[str, str]:
     """A file's name as it is kept, and its media type."""
     plain = " ".join(name.replace("\\", "/").rsplit("/", 1)[-1].replace("\0", "").split())
@@ -271,7 +287,7 @@ def _arrived(
     store.queue_file(
         tx, file_id, version=version, name=kept, media_type=media_type, object_key=key, size_bytes=size, now=now
     )  # fmt: skip
-    work_due.mark(tx, "file", file_id, now + work_due.GRACE)
+    work_due.schedule(tx, "file", file_id, now + work_due.GRACE)
     log.info("upload_completed", principal=principal.name, file_id=file_id, version=version, bytes=size)
     return True
 
@@ -281,4 +297,4 @@ def _refused(tx: Transaction, file_id: UUID, version: int, now: datetime) -> Non
     held = store.hold_file(tx, file_id)
     if held and held.state == "uploading" and held.version == version:
         store.settle_file(tx, file_id, "failed", now, problem=str(unreadable("too_large")))
-        work_due.settle(tx, "file", file_id)
+        work_due.complete(tx, "file", file_id)

@@ -7,26 +7,26 @@ rows. A worker that dies has its nudge delivered again, and behind that the swee
 """
 
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 from uuid import UUID
 
-from parlour.infra import log, work_due
+from parlour.infra import log
 from parlour.infra.errors import (
     MalformedPayload,
     Misconfigured,
     ProviderRejected,
     ProviderUnavailable,
-    RetryError,
     SpendRefused,
 )
 from parlour.infra.ids import NewId
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database, SecondsLeft, Transaction
 from parlour.infra.queues import Delays
-from parlour.knowledge.index import paid, reembed, signs, store
+from parlour.jobs import runner, work_due
+from parlour.jobs.runner import Job, JobFailed
+from parlour.knowledge.index import paid, reembed, store
 from parlour.knowledge.index.said import Said, message_row
 from parlour.knowledge.index.spaces import Spaces
 from parlour.knowledge.index.store import Text, Waiting
@@ -39,7 +39,7 @@ _MESSAGES = 200
 """Messages that get their rows in one commit."""
 
 _SECONDS_KEPT = 80.0
-"""With less time than a batch may take at a slow model nothing is begun."""
+"""With less time than a batch may take at a slow model none is begun."""
 
 _NEXT_TRY = timedelta(hours=1)
 """When a tenant that is over its cap is looked at again, should nobody nudge before."""
@@ -62,13 +62,73 @@ class Services:
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
-    """One tenant's turn at the embedder. `until`: what its mark is held by."""
+class EmbeddingJob(Job[Waiting, datetime | None, bool]):
+    """The job of one tenant's rows. `until` identifies its lease.
+
+    A round is one batch of the most urgent work. Each batch commits its own transactions: done twice it is done once.
+    """
 
     services: Services
     principal: Principal
     until: datetime
     seconds_left: SecondsLeft
+
+    def begin(self, tx: Transaction) -> bool:
+        """Lease the tenant's rows. The worker that has them looks again before it ends."""
+        return work_due.lease(tx, "embedding", self.principal.tenant_id, self.until, self.services.clock())
+
+    def load(self, tx: Transaction) -> Waiting | None:
+        """Read what is waiting, under the lock that those who add rows wait for; complete the work when nothing is."""
+        tenant_id = self.principal.tenant_id
+        if not work_due.lock(tx, "embedding", tenant_id, self.until):
+            return None
+        waiting = store.waiting(tx)
+        if waiting is None:
+            work_due.complete(tx, "embedding", tenant_id)
+        return waiting
+
+    def ask(self, waiting: Waiting, _seconds_left: SecondsLeft) -> datetime | None:
+        """Do one batch; return when to go on if all that waits has its time yet to come."""
+        later = reembed.clears_at(waiting)
+        if later is not None and later > self.services.clock():
+            return later
+        try:
+            _step(self, waiting)
+        except SpendRefused as problem:
+            raise JobFailed(problem.code) from problem
+        return None
+
+    def commit(self, tx: Transaction, _waiting: Waiting, later: datetime | None) -> bool:
+        """Release the work when the rest has its time yet to come."""
+        if later is not None:
+            self._release(tx, later + work_due.GRACE)
+        return True
+
+    def report(self, _waiting: Waiting, later: datetime | None, _result: bool) -> bool:
+        """Have a message come for what has its time yet to come."""
+        if later is not None:
+            self._send((later - self.services.clock()).total_seconds())
+        return later is None
+
+    def fail(self, tx: Transaction, code: str) -> int:
+        """Reschedule; a tenant over its cap is no error: its rows wait, and words find them."""
+        wait = _NEXT_TRY if code == SpendRefused.code else work_due.GRACE
+        self._release(tx, self.services.clock() + wait)
+        return 0
+
+    def release(self, tx: Transaction) -> None:
+        """End the lease; the sweep looks for the work after `GRACE`."""
+        self._release(tx, self.services.clock() + work_due.GRACE)
+
+    def resend(self) -> None:
+        """Send the nudge again, at once."""
+        self._send(0)
+
+    def _release(self, tx: Transaction, due_at: datetime) -> None:
+        work_due.release(tx, "embedding", self.principal.tenant_id, self.until, due_at)
+
+    def _send(self, seconds: float) -> None:
+        self.services.embedding.send({"tenant_id": str(self.principal.tenant_id)}, seconds)
 
 
 def read_message(body: JsonObject) -> UUID:
@@ -85,84 +145,24 @@ def run(services: Services, tenant_id: UUID, seconds_left: SecondsLeft) -> None:
     Raises ProviderUnavailable, ProviderRejected or Misconfigured when the model gives nothing, for the queue to try
     again; a cap that leaves no room is no error: the rows wait, and words find them.
     """
-    now = services.clock()
-    work = Work(services, system(tenant_id), now + timedelta(seconds=seconds_left()), seconds_left)
-    if not services.database.run(
-        tenant_id, lambda tx: work_due.hold(tx, "embedding", tenant_id, work.until, now)
-    ):  # fmt: skip
-        return  # the worker who is at it looks again before it ends
-    try:
-        is_done = _go_on(work)
-    except SpendRefused:
-        _let_go(work, _NEXT_TRY)
-    except BaseException:
-        with suppress(RetryError):
-            _let_go(work, work_due.GRACE)
-        raise
-    else:
-        if not is_done:
-            _let_go(work, work_due.GRACE)
-            services.embedding.send({"tenant_id": str(tenant_id)}, 0)
+    until = services.clock() + timedelta(seconds=seconds_left())
+    job = EmbeddingJob(services, system(tenant_id), until, seconds_left)
+    runner.run(job, services.database, job.principal, seconds_left, _SECONDS_KEPT)
 
 
-def _go_on(work: Work) -> bool:
-    """Batch after batch, what was said first; whether nothing is left."""
-    while work.seconds_left() >= _SECONDS_KEPT:
-        waiting = work.services.database.run(work.principal, store.waiting)
-        if waiting is None or not _step(work, waiting):
-            ended = _end(work)
-            if ended is not None:
-                return ended
-    return False
-
-
-def _step(work: Work, waiting: Waiting) -> bool:
-    """One batch of the most urgent; False when all that waits has its time yet to come."""
+def _step(work: EmbeddingJob, waiting: Waiting) -> None:
+    """One batch of the most urgent."""
     if waiting.messages:
         _index_messages(work)
     elif waiting.rows:
         _embed_rows(work)
     elif waiting.types:
         _describe(work)
-    elif waiting.signs:
-        signs.fill(work.services.database, work.principal, work.services.spaces)
     elif waiting.moving or waiting.left_at is not None:
-        return reembed.step(_move(work), waiting)
-    return True
+        reembed.step(_move(work))
 
 
-def _end(work: Work) -> bool | None:
-    """Take the mark away, or leave it for what has its time yet to come; None when more has come in meanwhile."""
-    tenant_id = work.principal.tenant_id
-
-    def end(tx: Transaction) -> tuple[bool, datetime | None]:
-        if not work_due.lock(tx, "embedding", tenant_id, work.until):
-            return True, None  # somebody else's by now
-        waiting = store.waiting(tx)
-        if waiting is None:
-            work_due.settle(tx, "embedding", tenant_id)
-            return True, None
-        later = reembed.clears_at(waiting)
-        if later is None or later <= work.services.clock():
-            return False, None
-        work_due.let_go(tx, "embedding", tenant_id, work.until, later + work_due.GRACE)
-        return True, later
-
-    is_over, later = work.services.database.run(work.principal, end)
-    if later is not None:
-        seconds = (later - work.services.clock()).total_seconds()
-        work.services.embedding.send({"tenant_id": str(tenant_id)}, seconds)
-    return True if is_over else None
-
-
-def _let_go(work: Work, wait: timedelta) -> None:
-    tenant_id, due_at = work.principal.tenant_id, work.services.clock() + wait
-    work.services.database.run(
-        work.principal, lambda tx: work_due.let_go(tx, "embedding", tenant_id, work.until, due_at)
-    )
-
-
-def _index_messages(work: Work) -> None:
+def _index_messages(work: EmbeddingJob) -> None:
     """Messages become rows, which are embedded with all others."""
     now = work.services.clock()
     ids = [work.services.new_id(now) for _ in range(_MESSAGES)]
@@ -176,7 +176,7 @@ def _index_messages(work: Work) -> None:
     work.services.database.run(work.principal, index)
 
 
-def _embed_rows(work: Work) -> None:
+def _embed_rows(work: EmbeddingJob) -> None:
     """The oldest rows without a vector; a text that no model takes is left to words."""
 
     def read(tx: Transaction) -> tuple[str | None, list[Text]]:
@@ -195,7 +195,7 @@ def _embed_rows(work: Work) -> None:
         log.warning("texts_not_embedded", tenant_id=work.principal.tenant_id, rows=len(bought.refused))
 
 
-def _bought(work: Work, name: str | None, rows: list[Text]) -> paid.Bought:
+def _bought(work: EmbeddingJob, name: str | None, rows: list[Text]) -> paid.Bought:
     """The rows' vectors in the tenant's space; when that gives none and the tenant is on its way to another, in that
     one: why it leaves may be that its model is gone, and what waits would hold up the move for ever."""
     spaces = work.services.spaces
@@ -208,7 +208,7 @@ def _bought(work: Work, name: str | None, rows: list[Text]) -> paid.Bought:
         return paid.embed(_purse(work), spaces.offer(moving.space), rows)
 
 
-def _describe(work: Work) -> None:
+def _describe(work: EmbeddingJob) -> None:
     """Records whose type is described in other words now get their rows anew."""
     services, tenant_id = work.services, work.principal.tenant_id
     for type_id in services.database.run(work.principal, store.types_due):
@@ -217,14 +217,14 @@ def _describe(work: Work) -> None:
         )  # fmt: skip
 
 
-def _purse(work: Work) -> paid.Purse:
+def _purse(work: EmbeddingJob) -> paid.Purse:
     services = work.services
     return paid.Purse(
         services.database, work.principal, services.default_cap, work.until, services.clock, services.new_id
     )
 
 
-def _move(work: Work) -> reembed.Move:
+def _move(work: EmbeddingJob) -> reembed.Move:
     return reembed.Move(work.services.database, work.principal, work.services.spaces, _purse(work), BATCH)
 
 

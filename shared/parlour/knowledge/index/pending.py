@@ -3,10 +3,12 @@
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from parlour.infra import work_due
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.infra.queues import Delays
+from parlour.jobs import work_due
+from parlour.jobs.sweep import Finder, StaleWork
+from parlour.jobs.work_due import DueWork
 from parlour.knowledge.index import store
 
 SOON = timedelta(seconds=5)
@@ -18,7 +20,7 @@ def mark(tx: Transaction, tenant_id: UUID, now: datetime) -> None:
 
     Best done last in a transaction, since everybody who writes knowledge of this tenant waits until the commit.
     """
-    work_due.mark(tx, "embedding", tenant_id, now + work_due.GRACE)
+    work_due.schedule(tx, "embedding", tenant_id, now + work_due.GRACE)
 
 
 def since(tx: Transaction) -> datetime | None:
@@ -30,3 +32,18 @@ def nudge(embedding: Delays, tenant_id: UUID) -> None:
     """Have the tenant's rows embedded soon. Call it once they are committed; raises QueueUnavailable."""
     body: JsonObject = {"tenant_id": str(tenant_id)}
     embedding.send(body, SOON.total_seconds())
+
+
+def finder(embedding: Delays) -> Finder:
+    """Return the finder of a tenant's rows without a vector. The embedder itself completes the work, under its lock."""
+
+    def find(tx: Transaction, work: DueWork, _now: datetime) -> StaleWork | None:
+        leased_until = work_due.leased_until(tx, work.kind, work.id)
+        return StaleWork(since(tx) or work.due_at, lambda: nudge(embedding, work.tenant_id), leased_until)
+
+    return find
+
+
+def record_type_finder(embedding: Delays) -> Finder:
+    """Return the finder of types whose records are to be described anew: the embedder's work too, tenant by tenant."""
+    return lambda _tx, work, _now: StaleWork(work.due_at, lambda: nudge(embedding, work.tenant_id))

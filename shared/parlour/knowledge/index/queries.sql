@@ -53,10 +53,9 @@ SELECT found.*
   FROM (SELECT EXISTS (SELECT FROM messages WHERE NOT indexed) AS messages,
                EXISTS (SELECT FROM context_rows WHERE pending) AS rows,
                EXISTS (SELECT FROM work_due WHERE tenant_id = current_tenant() AND kind = 'record_type') AS types,
-               EXISTS (SELECT FROM heard_fillings) AS signs,
                EXISTS (SELECT FROM reembeddings WHERE finished_at IS NULL) AS moving,
                (SELECT finished_at FROM reembeddings WHERE cleared_at IS NULL) AS left_at) AS found
- WHERE found.messages OR found.rows OR found.types OR found.signs OR found.moving OR found.left_at IS NOT NULL;
+ WHERE found.messages OR found.rows OR found.types OR found.moving OR found.left_at IS NOT NULL;
 
 -- name: unindexed
 -- Messages without a row, oldest first, kept from others until the transaction ends. What may be found again is what
@@ -78,10 +77,9 @@ SELECT m.id, m.session_id, b.display_name AS title,
 -- name: add_message_row
 -- The row of a message, once; as old as the message.
 INSERT INTO context_rows (tenant_id, id, session_id, message_id, kind, ordinal, title, content, content_hash,
-                          classification, metadata, pending, created_at, word_bits)
+                          classification, metadata, pending, created_at)
 VALUES (current_tenant(), %(id)s, %(session_id)s, %(message_id)s, %(kind)s, %(ordinal)s, %(title)s, %(content)s,
-        %(content_hash)s, %(classification)s, %(metadata)s, true, %(at)s,
-        word_bits(to_tsvector('english', %(title)s || ' ' || %(content)s)))
+        %(content_hash)s, %(classification)s, %(metadata)s, true, %(at)s)
 ON CONFLICT (tenant_id, message_id) WHERE message_id IS NOT NULL DO NOTHING;
 
 -- name: note_indexed
@@ -97,13 +95,9 @@ SELECT id, content FROM context_rows WHERE pending ORDER BY id LIMIT %(most)s;
 SELECT created_at FROM context_rows WHERE pending ORDER BY id LIMIT 1;
 
 -- name: keep_vector
--- A pending row has its vector now, one of a conversation also its signs; nothing for one that is gone.
+-- Store the vector of a pending row; nothing for a row that is gone.
 WITH kept AS (
-    UPDATE context_rows
-       SET pending = false, vector_space = CASE WHEN session_id IS NOT NULL THEN %(space)s END,
-           vector_bits = CASE WHEN session_id IS NOT NULL THEN binary_quantize(%(vector)s::vector) END
-     WHERE id = %(row_id)s
-    RETURNING id
+    UPDATE context_rows SET pending = false WHERE id = %(row_id)s RETURNING id
 )
 INSERT INTO embeddings (tenant_id, row_id, model, vector)
 SELECT current_tenant(), id, %(space)s, %(vector)s::vector FROM kept
@@ -157,37 +151,11 @@ DELETE FROM embeddings WHERE row_id = %(row_id)s;
 UPDATE reembeddings SET cursor = %(cursor)s, done = %(done)s WHERE done = %(before)s;
 
 -- name: turn_searches
--- The tenant's searches look into the new space from now on; what recall reads of its conversations follows.
+-- Switch the tenant's searches to the new space.
 WITH turned AS (
     UPDATE tenants SET embedding_space = %(space)s RETURNING tenant_id
-), lacking AS (
-    INSERT INTO heard_fillings (tenant_id) SELECT tenant_id FROM turned
-    ON CONFLICT (tenant_id) DO UPDATE SET cursor = NULL
 )
 UPDATE reembeddings m SET finished_at = %(now)s FROM turned WHERE m.tenant_id = turned.tenant_id;
-
--- name: fill_signs
--- Some rows of conversations before the cursor, the newest first, get what recall reads of them where they lack it or
--- have it of another space than this; after the last ones nothing is lacking.
-WITH batch AS MATERIALIZED (
-    SELECT r.id
-      FROM context_rows r, heard_fillings f
-     WHERE r.session_id IS NOT NULL AND (f.cursor IS NULL OR r.id < f.cursor)
-     ORDER BY r.id DESC
-     LIMIT %(most)s
-), filled AS (
-    UPDATE context_rows r
-       SET word_bits = COALESCE(r.word_bits, word_bits(r.lexemes)),
-           vector_bits = CASE WHEN b.vector IS NULL THEN r.vector_bits ELSE binary_quantize(b.vector) END,
-           vector_space = CASE WHEN b.vector IS NULL THEN r.vector_space ELSE %(space)s END
-      FROM (SELECT batch.id, v.vector
-              FROM batch LEFT JOIN embeddings v ON v.row_id = batch.id AND v.model = %(space)s) AS b
-     WHERE r.id = b.id
-       AND (r.heard IS NULL OR (b.vector IS NOT NULL AND r.vector_space IS DISTINCT FROM %(space)s))
-), over AS (
-    DELETE FROM heard_fillings WHERE NOT EXISTS (SELECT FROM batch)
-)
-UPDATE heard_fillings SET cursor = (SELECT id FROM batch ORDER BY id LIMIT 1) WHERE EXISTS (SELECT FROM batch);
 
 -- name: clear_vectors
 -- Some of the vectors in other spaces go.

@@ -69,16 +69,13 @@ def progress(principal: Principal, tx: Transaction) -> Moving | None:
 
 def clears_at(waiting: Waiting) -> datetime | None:
     """When the old vectors may go, when that is all that is left to do; None when there is more, or nothing."""
-    if waiting.messages or waiting.rows or waiting.types or waiting.signs or waiting.moving or waiting.left_at is None:
+    if waiting.messages or waiting.rows or waiting.types or waiting.moving or waiting.left_at is None:
         return None
     return waiting.left_at + KEPT
 
 
-def step(move: Move, waiting: Waiting) -> bool:
-    """One batch: rows moved, the searches turned, or old vectors cleared. False when their time has yet to come."""
-    due = clears_at(waiting)
-    if due is not None and due > move.purse.clock():
-        return False
+def step(move: Move) -> None:
+    """One batch: rows moved, the searches turned, or old vectors cleared."""
     moving, rows = move.database.run(move.principal, lambda tx: _next(tx, move.batch))
     if rows:
         _embed(move, moving, rows)
@@ -86,7 +83,6 @@ def step(move: Move, waiting: Waiting) -> bool:
         _turn(move, moving)
     else:
         _clear(move, moving)
-    return True
 
 
 def _next(tx: Transaction, most: int) -> tuple[Moving, list[Text]]:

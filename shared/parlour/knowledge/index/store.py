@@ -26,13 +26,12 @@ class Owner:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """What there is for the embedder to do. `signs`: rows may lack what recall reads of them. `left_at`: when the
-    tenant's move to another model was over, while vectors of the one it came from may be left."""
+    """What there is for the embedder to do. `left_at`: when the tenant's move to another model was over, while vectors
+    of the old model may be left."""
 
     messages: bool
     rows: bool
     types: bool
-    signs: bool
     moving: bool
     left_at: datetime | None
 
@@ -190,10 +189,6 @@ def note_moved(tx: Transaction, *, cursor: UUID, before: int, done: int) -> None
 
 def turn_searches(tx: Transaction, space: str, now: datetime) -> None:
     tx.run(SQL["turn_searches"], space=space, now=now)
-
-
-def fill_signs(tx: Transaction, space: str, most: int) -> None:
-    tx.run(SQL["fill_signs"], space=space, most=most)
 
 
 def clear_vectors(tx: Transaction, space: str, most: int) -> int:

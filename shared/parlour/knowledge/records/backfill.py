@@ -8,9 +8,10 @@ from collections.abc import Callable
 from datetime import datetime
 from uuid import UUID
 
-from parlour.infra import log, work_due
+from parlour.infra import log
 from parlour.infra.ids import NewId
 from parlour.infra.postgres import Database, Transaction
+from parlour.jobs import work_due
 from parlour.knowledge.index import pending
 from parlour.knowledge.records import registry, stale, store
 from parlour.knowledge.records.definition import Definition
@@ -24,7 +25,7 @@ _SECONDS_KEPT = 5.0
 
 def mark(tx: Transaction, type_id: UUID, now: datetime) -> None:
     """Have the records of a type described anew, as soon as somebody looks at what is due."""
-    work_due.mark(tx, "record_type", type_id, now)
+    work_due.schedule(tx, "record_type", type_id, now)
 
 
 def backfill(

@@ -3,7 +3,6 @@
 An arrow says which way an edge runs, seen from the record that the conversation is about.
 """
 
-import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -36,9 +35,6 @@ _ARROWS: Mapping[str, str] = {"outgoing": "→", "incoming": "←"}
 _LONGEST_NAME = 80
 _STEPS = ((3, 99), (2, 99), (1, 99), (1, 6), (1, 3), (0, 99))
 """How the list gets shorter: records per kind, and kinds that are told with records; the others with their count."""
-
-_MOST_TOLD = 256
-"""Lists that a worker keeps as it told them: the same links are told turn after turn."""
 
 LEGEND = "→: from this record to that one; ←: from that one to this."
 HINT = "get_linked_entities tells all of them, with their descriptions."
@@ -115,7 +111,6 @@ class Linked:
         return sum(kind.total for kind in self.kinds)
 
 
-@functools.lru_cache(maxsize=_MOST_TOLD)
 def briefings(linked: Linked, *, hint: bool) -> tuple[str, ...]:
     """The list for a prompt, from the fullest to a mere count; the first that fits is the one to take.
 

@@ -430,7 +430,7 @@ UPDATE entities e
 RETURNING e.stale_since;
 
 -- name: browse
--- plan: anew
+-- plan: custom
 -- Records that a reader of some clearance may see, the newest change first, from behind a place on. Their projects are
 -- looked up for the page alone: for every record of the tenant, each might be looked for among all of them.
 WITH page AS MATERIALIZED (

@@ -1,5 +1,4 @@
 -- name: search
--- plan: anew
 -- The rows that answer a question best, by meaning and by words, merged by reciprocal rank. There is a list of rows for
 -- the question with the turn before it and one for the question alone; in a conversation two more, in which a turn is
 -- judged with the ones around it. Elsewhere the lists of words count less than those of meaning. A word counts by how few of the rows that match at all have it; whoever speaks in
@@ -145,59 +144,72 @@ SELECT r.id AS row_id, r.document_id, e.id AS entity_id, r.kind, r.title, r.cont
  ORDER BY score DESC, r.id;
 
 -- name: recall
--- plan: once
--- The messages that a conversation's next turn may lean on, best first: of this session from before a turn and, where
--- others are wanted and nobody else reads this one, of the user's other ones with the same binding. Every row is looked
--- at, in the few bytes that the index has of it; the best of them are compared word for word and by their whole vectors. A
--- score is between 0 and 1: how much nearer in meaning than the farthest that was compared, and how telling the words are
--- that it shares. A reply that was drawn from what is deleted or above the clearance by now is not among them. An
--- anchor, which says a little of many messages, comes beside them; of what was said in the same words more than once, one
--- is enough. With them the numbers that the session has for them, and its next one.
+-- Return the messages that the next turn of a conversation may need, best first: of this session from before a turn and,
+-- where others are wanted and nobody else reads this session, of the user's other sessions with the same binding. The
+-- candidates are the rows nearest by vector, all compared, and those that match a word of the question, ranked. Their
+-- score is between 0 and 1: how much nearer in meaning than the farthest candidate, and how rare the shared words are
+-- among the candidates. Replies whose sources are deleted or above the clearance are left out. Of equal texts one is
+-- returned. Anchors (one row about many messages) are counted apart from messages.
 WITH question AS MATERIALIZED (
-    -- Read once: as parameters they would be read again for every row that they are compared with.
-    SELECT to_tsvector('english', %(query)s) AS said, %(vector)s::vector AS vector
+    SELECT to_tsvector('english', %(query)s) AS words, %(vector)s::vector AS vector
 ), lexemes AS MATERIALIZED (
     -- Each lexeme quoted for tsquery. Of a very long question the longest words: they are the rarest.
     SELECT row_number() OVER () AS place,
            ('''' || replace(replace(lexeme, '\', '\\'), '''', '''''') || '''')::tsquery AS query
-      FROM question, unnest(said)
+      FROM question, unnest(words)
      ORDER BY length(lexeme) DESC, lexeme
      LIMIT %(longest)s
-), asked AS MATERIALIZED (
-    SELECT word_bits(said) AS words, binary_quantize(vector) AS signs FROM question
-), verbatim AS MATERIALIZED (
-    -- Told anyway, and often near a question that goes on from there: they take nobody's place.
-    SELECT r.id
-      FROM (SELECT id FROM turns WHERE session_id = %(session_id)s AND number >= %(since)s AND %(since)s > 0
-             ORDER BY number DESC LIMIT %(verbatim)s) t
-     CROSS JOIN LATERAL (SELECT m.id FROM messages m WHERE m.turn_id = t.id OFFSET 0) m
-     CROSS JOIN LATERAL (SELECT c.id FROM context_rows c WHERE c.message_id = m.id OFFSET 0) r
-), near AS MATERIALIZED (
-    (SELECT n.id, false AS elsewhere
-       FROM asked, recall_nearest(ARRAY[%(session_id)s::uuid], %(clearance)s, %(space)s, asked.signs, asked.words,
-                                  %(word)s, %(unknown)s, %(pool)s + (SELECT count(*)::int FROM verbatim)) AS n
-      WHERE %(since)s > 0 AND n.id NOT IN (TABLE verbatim)
-      LIMIT %(pool)s)
+), any_word AS MATERIALIZED (
+    SELECT string_agg(query::text, ' | ')::tsquery AS query FROM lexemes
+), searched AS MATERIALIZED (
+    SELECT false AS elsewhere, ARRAY[%(session_id)s::uuid] AS sessions WHERE %(since)s > 0
      UNION ALL
-    SELECT n.id, true
-      FROM asked, recall_nearest(ARRAY(SELECT s.id
-                                         FROM sessions s
-                                         JOIN sessions own
-                                           ON (own.user_id, own.binding_id) = (s.user_id, s.binding_id)
-                                        WHERE own.id = %(session_id)s AND s.id <> own.id AND own.visibility = 'private'
-                                        ORDER BY s.last_active_at DESC
-                                        LIMIT %(sessions)s),
-                                 %(clearance)s, %(space)s, asked.signs, asked.words, %(word)s, %(unknown)s,
-                                 %(pool)s) AS n
+    SELECT true, ARRAY(SELECT s.id
+                         FROM sessions s
+                         JOIN sessions own ON (own.user_id, own.binding_id) = (s.user_id, s.binding_id)
+                        WHERE own.id = %(session_id)s AND s.id <> own.id AND own.visibility = 'private'
+                        ORDER BY s.last_active_at DESC
+                        LIMIT %(sessions)s)
      WHERE %(others)s
+), verbatim AS MATERIALIZED (
+    -- Messages that the prompt has word for word.
+    SELECT m.id
+      FROM turns t
+      JOIN messages m ON m.turn_id = t.id
+     WHERE t.session_id = %(session_id)s AND t.number >= %(since)s AND %(since)s > 0
+), candidates AS MATERIALIZED (
+    SELECT s.elsewhere, near.id
+      FROM question q
+     CROSS JOIN searched s
+     CROSS JOIN LATERAL (
+           SELECT r.id
+             FROM context_rows r
+             JOIN embeddings v ON v.row_id = r.id AND v.model = %(space)s
+            WHERE r.session_id = ANY(s.sessions) AND r.kind <> 'episode' AND r.classification <= %(clearance)s
+              AND COALESCE(r.message_id, r.id) NOT IN (TABLE verbatim)
+            ORDER BY v.vector <=> q.vector, r.id
+            LIMIT %(pool)s) near
+     WHERE q.vector IS NOT NULL
+     UNION
+    SELECT s.elsewhere, matching.id
+      FROM any_word w
+     CROSS JOIN searched s
+     CROSS JOIN LATERAL (
+           SELECT r.id
+             FROM context_rows r
+            WHERE r.session_id = ANY(s.sessions) AND r.kind <> 'episode' AND r.classification <= %(clearance)s
+              AND COALESCE(r.message_id, r.id) NOT IN (TABLE verbatim)
+              AND r.lexemes @@ w.query
+            ORDER BY ts_rank(r.lexemes, w.query) DESC, r.id
+            LIMIT %(pool)s) matching
 ), compared AS MATERIALIZED (
-    -- said: without the day on which it was.
-    SELECT r.id, r.message_id, n.elsewhere, r.kind = 'summary_anchor' AS is_anchor, r.lexemes,
+    -- said: the text without its date.
+    SELECT r.id, r.message_id, c.elsewhere, r.kind = 'summary_anchor' AS is_anchor, r.lexemes,
            v.vector <=> q.vector AS distance,
            CASE WHEN r.content LIKE '[____-__-__] %%' THEN substr(r.content, 14) ELSE r.content END COLLATE "C" AS said
       FROM question q
-     CROSS JOIN near n
-      JOIN context_rows r ON r.id = n.id AND r.kind <> 'episode'
+     CROSS JOIN candidates c
+      JOIN context_rows r ON r.id = c.id
       LEFT JOIN embeddings v ON v.row_id = r.id AND v.model = %(space)s
 ), shared AS MATERIALIZED (
     SELECT array_agg(c.id) AS ids, count(*)::float8 AS among
@@ -223,7 +235,7 @@ WITH question AS MATERIALIZED (
               FROM scored WHERE score > 0) s
      WHERE again = 1
 ), likely AS MATERIALIZED (
-    -- More than are wanted, for some may be replies that are not to be told of any more.
+    -- More than are wanted, because some may be replies that are left out.
     SELECT b.id, b.elsewhere, b.is_anchor, b.score, m.turn_id AS replied
       FROM best b
       LEFT JOIN messages m ON m.id = b.message_id AND m.direction = 'outbound'
@@ -239,11 +251,9 @@ WITH question AS MATERIALIZED (
      WHERE NOT EXISTS (SELECT FROM closed c WHERE c.turn_id = l.replied)
 )
 SELECT r.id AS row_id, NULL::uuid AS document_id, NULL::uuid AS entity_id, r.kind, r.title, r.content, r.metadata,
-       t.score::float8 AS score, r.session_id, r.message_id, r.classification, r.created_at, t.elsewhere, s.number,
-       (SELECT next_source FROM sessions WHERE id = %(session_id)s) AS next_number
+       t.score::float8 AS score, r.session_id, r.message_id, r.classification, r.created_at, t.elsewhere
   FROM told t
   JOIN context_rows r ON r.id = t.id
-  LEFT JOIN sources s ON s.session_id = %(session_id)s AND s.row_id = r.id
  WHERE t.place <= %(most)s
  ORDER BY score DESC, r.id;
 
@@ -282,27 +292,6 @@ WITH held AS MATERIALIZED (
       FROM sources s WHERE s.session_id = %(session_id)s AND s.row_id IN (SELECT row_id FROM wanted)
 )
 SELECT seen.lease_token, seen.is_fresh, n.number, n.row_id FROM seen LEFT JOIN numbered n ON true;
-
--- name: take_numbers
--- Give rows the session's numbers that they were told by already; those from `first` on are new. All of them or none,
--- where the session's next number is another by now or a row is gone. Says whether they were given.
-WITH told AS MATERIALIZED (
-    SELECT w.*
-      FROM unnest(%(numbers)s::int[], %(row_ids)s::uuid[], %(titles)s::text[], %(locators)s::text[])
-           AS w (number, row_id, title, locator)
-      JOIN context_rows r ON r.id = w.row_id
-       FOR KEY SHARE OF r
-), moved AS (
-    UPDATE sessions
-       SET next_source = %(next)s
-     WHERE id = %(session_id)s AND next_source = %(first)s
-       AND (SELECT count(*) FROM told) = cardinality(%(row_ids)s::uuid[])
-    RETURNING id
-), added AS (
-    INSERT INTO sources (tenant_id, session_id, number, row_id, title, locator)
-    SELECT current_tenant(), %(session_id)s, number, row_id, title, locator FROM told, moved WHERE number >= %(first)s
-)
-SELECT true FROM moved;
 
 -- name: known_sources
 -- Every number that the session has given out for what a reader of some clearance may see, in order.

@@ -1,10 +1,7 @@
 """What was recalled of a conversation, and how a model is told. Pure."""
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import count
-from uuid import UUID
 
 from parlour.knowledge.search.found import Found
 
@@ -23,21 +20,9 @@ less; within 1,000 tokens 24.3 and 23.1 (102 questions to 22 meetings; bench/rem
 
 @dataclass(frozen=True, slots=True)
 class Recalled(Found):
-    """A message of before; `score` is between 0 and 1. `elsewhere`: of another session of the same user.
-
-    number       the session's number for it, if it had one; next_number: what the session would give next.
-    """
+    """A message of before; `score` is between 0 and 1. `elsewhere`: of another session of the same user."""
 
     elsewhere: bool = False
-    number: int | None = None
-    next_number: int = 1
-
-
-def expected(rows: Sequence[Recalled]) -> dict[UUID, int]:
-    """The session's number for each row, by row id, if nobody else is given numbers meanwhile."""
-    known = {row.row_id: row.number for row in rows if row.number is not None}
-    unseen = [row.row_id for row in rows if row.number is None]
-    return known | dict(zip(unseen, count(rows[0].next_number if rows else 1), strict=False))
 
 
 def document(number: int, row: Found) -> str:

@@ -1,13 +1,11 @@
 """Finding rows, and the numbers that sessions cite them by, in the database."""
 
-import math
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypedDict, Unpack
 from uuid import UUID
 
-from parlour.infra.postgres import Database, Transaction
+from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Queries
 from parlour.knowledge.index.embed import Vector
 from parlour.knowledge.index.rows import literal
@@ -15,7 +13,6 @@ from parlour.knowledge.search import fusion, recalled
 from parlour.knowledge.search.found import Found
 from parlour.knowledge.search.recalled import Recalled
 from parlour.knowledge.search.scope import Scope
-from parlour.principal import Principal
 
 SQL = Queries.beside(__file__)
 
@@ -94,7 +91,7 @@ def search(tx: Transaction, *, asked: Asked, scope: Scope, sight: Sight, depth: 
 
 
 class Bounds(TypedDict):
-    """How far recall looks, and how much of that it gives."""
+    """Limits of recall: what the reader may see, which turns and sessions are searched, and how many rows."""
 
     clearance: int
     since: int
@@ -102,33 +99,24 @@ class Bounds(TypedDict):
     most: int
     pool: int
     sessions: int
-    verbatim: int
 
 
 def recall(
     tx: Transaction, session_id: UUID, query: str, vector: Vector | None, **bounds: Unpack[Bounds]
 ) -> list[Recalled]:  # fmt: skip
-    return tx.all(SQL["recall"], Recalled, **_weighed(query, vector), session_id=session_id, **bounds)
-
-
-def recalling(
-    principal: Principal, database: Database, session_id: UUID, query: str, vector: Vector | None,
-    **bounds: Unpack[Bounds],
-) -> AbstractContextManager[Callable[[], list[Recalled]]]:  # fmt: skip
-    return database.reading(
-        principal, SQL["recall"], Recalled, **_weighed(query, vector), session_id=session_id, **bounds
+    return tx.all(
+        SQL["recall"],
+        Recalled,
+        session_id=session_id,
+        query=query,
+        vector=vector and literal(vector.values),
+        space=vector and vector.space,
+        longest=fusion.WORDS,
+        meaning=recalled.MEANING,
+        telling=recalled.TELLING,
+        anchors=recalled.ANCHORS,
+        **bounds,
     )
-
-
-def _weighed(query: str, vector: Vector | None) -> dict[str, object]:
-    """The question and its weights, in bits of the vector's signs: those of unlike texts differ in half, give or take a
-    few. Beside a vector the database weighs words by itself, once its rows are filled (migration 0018), and alike."""
-    dimensions = len(vector.values) if vector else 0
-    return {
-        "query": query, "vector": vector and literal(vector.values), "space": vector and vector.space,
-        "longest": fusion.WORDS, "unknown": dimensions / 2, "word": 0.35 * math.sqrt(dimensions) if vector else 1.0,
-        "meaning": recalled.MEANING, "telling": recalled.TELLING, "anchors": recalled.ANCHORS,
-    }  # fmt: skip
 
 
 def number_rows(tx: Transaction, session_id: UUID, rows: Sequence[Found]) -> list[Numbered]:
@@ -137,16 +125,6 @@ def number_rows(tx: Transaction, session_id: UUID, rows: Sequence[Found]) -> lis
         SQL["number_rows"], Numbered, session_id=session_id, row_ids=[row.row_id for row in rows],
         titles=[row.title for row in rows], locators=[row.locator for row in rows],
     )  # fmt: skip
-
-
-def take_numbers(tx: Transaction, session_id: UUID, rows: Sequence[Recalled], numbers: Mapping[UUID, int]) -> bool:
-    first = rows[0].next_number
-    taken: bool | None = tx.value(
-        SQL["take_numbers"], session_id=session_id, first=first, next=max(numbers.values()) + 1,
-        numbers=[numbers[row.row_id] for row in rows], row_ids=[row.row_id for row in rows],
-        titles=[row.title for row in rows], locators=[row.locator for row in rows],
-    )  # fmt: skip
-    return taken is not None
 
 
 def known_sources(tx: Transaction, session_id: UUID, clearance: int) -> list[Source]:

@@ -15,10 +15,11 @@ from datetime import datetime, timedelta
 from functools import partial
 from uuid import UUID
 
-from parlour.infra import log, work_due
+from parlour.infra import log
 from parlour.infra.errors import RetryError
 from parlour.infra.objects import Objects
 from parlour.infra.postgres import SecondsLeft, Transaction
+from parlour.jobs import work_due
 from parlour.memory.archiving import lines, store
 from parlour.memory.archiving.store import Place
 from parlour.memory.order import Order
@@ -55,16 +56,16 @@ def run(services: Services, objects: Objects, order: Order, seconds_left: Second
         is_done = work.go_on(seconds_left)
     except RetryError:
         with suppress(RetryError):
-            database.run(principal, lambda tx: work_due.let_go(tx, _KIND, order.id, until, now))
+            database.run(principal, lambda tx: work_due.release(tx, _KIND, order.id, until, now))
         raise
     again = now + _NEXT_LOOK if is_done else now
-    database.run(principal, lambda tx: work_due.let_go(tx, _KIND, order.id, until, again))
+    database.run(principal, lambda tx: work_due.release(tx, _KIND, order.id, until, again))
 
 
 def _is_ours(tx: Transaction, order: Order, until: datetime, now: datetime) -> bool:
     """Whether it is time, and nobody else is at it: who forgets something puts it off for some minutes."""
     due = work_due.find(tx, _KIND, order.id)
-    return (due is None or due.due_at <= now) and work_due.hold(tx, _KIND, order.id, until, now)
+    return (due is None or due.due_at <= now) and work_due.lease(tx, _KIND, order.id, until, now)
 
 
 class _Taken(Exception):

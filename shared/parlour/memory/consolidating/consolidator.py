@@ -1,82 +1,61 @@
-"""A long conversation that has fallen silent is gone through once more, whole, by the better model: what lasts of it
-become facts, and what happened one episode, in the place of those that were noted on the way.
+"""A long conversation that fell silent, gone through once more by the better model: what lasts of it becomes facts, and
+what happened one episode, in the place of those that were noted on the way.
 
-The rules are the extractor's: only the user's own words are evidence. Who has a fact forgotten is not told it again by
-the messages that it was drawn from. Whatever goes wrong with a model, everything stays as it is, for the next night; a
-stretch that a model will not read is gone past, and after some nights in vain the session is left alone until it talks
-again.
+The rules are the extractor's: only the user's own words are evidence, and forgotten facts are not found again. After an
+error everything stays as it is for the next night. A stretch that a model refuses is skipped; after some nights in vain
+the session is left alone until it talks again.
 """
 
 import math
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import ClassVar
 from uuid import UUID
 
-from parlour.infra import log, work_due
-from parlour.infra.errors import Misconfigured, ProviderRejected, QueueUnavailable, RetryError
+from parlour.infra import log
+from parlour.infra.errors import ProviderRejected
 from parlour.infra.postgres import SecondsLeft, Transaction
+from parlour.jobs import runner
+from parlour.jobs.runner import JobFailed
 from parlour.knowledge.index import pending
 from parlour.memory.consolidating import due, prompt, store
 from parlour.memory.consolidating.store import Note
 from parlour.memory.extracting import asking, checked, episodes, reading
 from parlour.memory.extracting import store as conversations
-from parlour.memory.extracting.answers import Answered
-from parlour.memory.extracting.asking import Heard
+from parlour.memory.extracting.asking import NOTHING, Asked, Heard
 from parlour.memory.extracting.checked import Checked, Told
 from parlour.memory.extracting.reading import Stretch
 from parlour.memory.extracting.store import Conversation
 from parlour.memory.facts import keep
 from parlour.memory.facts import store as known
 from parlour.memory.facts.fact import FLOOR, Known
+from parlour.memory.job import GIVEN_UP, REFUSED, ROUND_SECONDS, MemoryJob
 from parlour.memory.order import Order
 from parlour.memory.policy import policy
 from parlour.memory.services import Services
-from parlour.models.route import OFFLINE, available, choose
-from parlour.principal import Principal, system
 
+#: Turns that are gone through at once; of a longer conversation each such stretch has its episode.
 MOST_TURNS = 60
-"""Turns that are gone through at once; of a longer conversation each such stretch has its episode."""
-
-_KIND: work_due.Kind = "consolidation"
-_SECONDS_KEPT = 70.0
-"""With less time than a model may take nothing further is begun."""
 
 _NEXT_NIGHT = timedelta(hours=24)
 
-_GIVEN_UP = 5
-"""Nights in a row in vain, after which people are told."""
-
+#: Errors that another night does not mend: every model rejects the request, or our own code breaks.
 _FINAL = frozenset({ProviderRejected.code, "error"})
-"""Problems that another night does not mend: every model rejects the request, or our own code breaks."""
 
 
 def run(services: Services, order: Order, seconds_left: SecondsLeft) -> None:
-    """Consolidate the session, as far as the time allows.
+    """Consolidate the session, as far as the time allows, if it is long and has been silent for long enough.
 
-    Raises a RetryError when the database is away; the message comes again. One that talks again, or is short, is left
-    alone, and so is one that somebody else is at.
+    Raises RetryError when the database is away.
     """
-    now = services.clock()
-    work = _Work(services, system(order.tenant_id), order.id, now + timedelta(seconds=seconds_left()))
-    if not services.database.run(work.principal, lambda tx: work.begin(tx, now)):
-        return
-    try:
-        work.go_on(seconds_left)
-    except RetryError:
-        with suppress(RetryError):
-            work.let_go(services.clock())
-        raise
-    except Exception:
-        with suppress(RetryError):
-            work.failed("error")
-        raise
+    job = Consolidation(services, order, services.clock() + timedelta(seconds=seconds_left()))
+    runner.run(job, services.database, job.principal, seconds_left, ROUND_SECONDS)
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
-    """One stretch, and what is known of its user."""
+class _Loaded:
+    """One stretch of turns, what is known of its user, and what was noted of it on the way."""
 
     conversation: Conversation
     stretch: Stretch
@@ -85,145 +64,117 @@ class _Read:
 
 
 @dataclass(frozen=True, slots=True)
-class _Work:
-    """One session's turn. `until`: what it is held by."""
+class _Draft:
+    """What is to be written, with its ids: a commit may run twice. episodes: one, or none."""
 
-    services: Services
-    principal: Principal
-    session_id: UUID
-    until: datetime
+    checked: Checked
+    episodes: Sequence[Told]
+    fact_ids: Sequence[UUID]
+    episode_ids: tuple[UUID, UUID]
+    at: datetime
 
-    def begin(self, tx: Transaction, now: datetime) -> bool:
-        """Be the only one at the session, if it has been silent for long enough and is long."""
-        silent = store.silent(tx, self.session_id)
-        if silent is not None and silent.failures >= _GIVEN_UP:
-            log.count("MemoryGivenUp")
-            work_due.settle(tx, _KIND, self.session_id)
+
+class Consolidation(MemoryJob[_Loaded, _Draft, bool]):
+    """The job of one silent session."""
+
+    failure_action: ClassVar[str] = "memory_not_consolidated"
+
+    def begin(self, tx: Transaction) -> bool:
+        """Lease the session if it is silent; when it is short, nothing is left to do."""
+        if not MemoryJob.begin(self, tx):
             return False
-        ready_at = due.ready_at(silent)
+        ready_at = due.ready_at(store.silent(tx, self.session_id))
         if ready_at is None:
-            work_due.settle(tx, _KIND, self.session_id)
-            return False
-        if ready_at > now:
-            work_due.mark(tx, _KIND, self.session_id, ready_at)
-            return False
-        return work_due.hold(tx, _KIND, self.session_id, self.until, now)
+            self.complete(tx)
+        elif ready_at > self.services.clock():
+            self.reschedule(tx, ready_at)
+        else:
+            return True
+        return False
 
-    def go_on(self, seconds_left: SecondsLeft) -> None:
-        """Stretch after stretch, until so few turns are left that nobody need go through them again."""
-        while True:
-            read = self.services.database.run(self.principal, self._read)
-            if read is None:
-                self._run(lambda tx: work_due.settle(tx, _KIND, self.session_id))
-                return
-            heard = self._heard(read, seconds_left)
-            if heard.problem and heard.problem != asking.REFUSED:
-                self.failed(heard.problem)
-                return
-            if not self._keep(read, heard):
-                return
-            if seconds_left() < _SECONDS_KEPT:
-                self.let_go(self.services.clock())
-                return
-
-    def failed(self, problem: str) -> None:
-        """A night in vain, which counts where another is no better."""
-        due_at = self.services.clock() + _NEXT_NIGHT
-
-        def fail(tx: Transaction) -> None:
-            if problem not in _FINAL:
-                store.note_no_night(tx, self.session_id)
-            work_due.let_go(tx, _KIND, self.session_id, self.until, due_at)
-
-        self._run(fail)
-        log.warning("memory_not_consolidated", code=problem, **self._ids())
-
-    def let_go(self, due_at: datetime) -> None:
-        """Leave it to whoever comes next."""
-        self._run(lambda tx: work_due.let_go(tx, _KIND, self.session_id, self.until, due_at))
-
-    def _run(self, work: Callable[[Transaction], object]) -> None:
-        self.services.database.run(self.principal, work)
-
-    def _ids(self) -> dict[str, UUID]:
-        return {"tenant_id": self.principal.tenant_id, "session_id": self.session_id}
-
-    def _read(self, tx: Transaction) -> _Read | None:
-        """None when too little is left, the session is gone or read by others, or its agent remembers nothing."""
-        silent, found = store.silent(tx, self.session_id), conversations.conversation(tx, self.session_id)
-        if silent is None or found is None or silent.turns == 0 or policy(found.memory_policy).facts == 0:
+    def load(self, tx: Transaction) -> _Loaded | None:
+        """Read the next stretch. Complete the work when too little is left, the session is gone or read by others, its
+        agent remembers nothing, or too many nights were in vain."""
+        attempts = self.start_attempt(tx)
+        if attempts is None:
             return None
-        after = silent.consolidated_turn
-        last = store.stretch_end(tx, self.session_id, after, share(silent.turns))
-        lines = conversations.new_turns(tx, self.session_id, after, last, found.classification)
-        stretch = Stretch(tuple(lines), last, is_full=silent.turns > MOST_TURNS)
-        store.note_night(tx, self.session_id)
-        noted = store.notes(tx, self.session_id, [line.id for line in stretch.own])
-        return _Read(found, stretch, known.latest(tx, found.scope), noted)
+        silent, found = store.silent(tx, self.session_id), conversations.conversation(tx, self.session_id)
+        if attempts.failures >= GIVEN_UP:
+            log.count("MemoryGivenUp")
+        elif silent and silent.turns and found and policy(found.memory_policy).facts:
+            after = silent.consolidated_turn
+            last = store.stretch_end(tx, self.session_id, after, share(silent.turns))
+            lines = conversations.new_turns(tx, self.session_id, after, last, found.classification)
+            stretch = Stretch(tuple(lines), last, is_full=silent.turns > MOST_TURNS)
+            notes = store.notes(tx, self.session_id, [line.id for line in stretch.own])
+            return _Loaded(found, stretch, known.latest(tx, found.scope), notes)
+        self.complete(tx)
+        return None
 
-    def _heard(self, read: _Read, seconds_left: SecondsLeft) -> Heard:
+    def ask(self, loaded: _Loaded, seconds_left: SecondsLeft) -> _Draft:
+        """Ask the better model, and check its answer."""
+        heard = self._hear(loaded, seconds_left)
+        if heard.problem and heard.problem != REFUSED:
+            raise JobFailed(heard.problem)
+        if heard.answered is None:
+            found = Checked((), (checked.unanswered(heard.problem),), ())
+        else:
+            found = checked.check(heard.answered, loaded.stretch, "consolidated")
+        now, new_id = self.services.clock(), self.services.new_id
+        fact_ids = keep.new_ids(found.candidates, found.refusals, new_id, now)
+        return _Draft(found, found.episodes[:1], fact_ids, (new_id(now), new_id(now)), now)
+
+    def commit(self, tx: Transaction, loaded: _Loaded, draft: _Draft) -> bool | None:
+        """Write facts and the episode; return whether there is more to go through."""
+        if not self.end_attempt(tx):
+            return None
+        found, scope = draft.checked, loaded.conversation.scope
+        keep.keep(tx, scope, self.session_id, None, found.candidates, found.refusals, draft.fact_ids, draft.at)
+        for told in draft.episodes:
+            self._write_episode(tx, loaded, told, draft)
+        store.note_consolidated(tx, self.session_id, loaded.stretch.until_turn, draft.at)
+        if not loaded.stretch.is_full:
+            self.complete(tx)
+        return loaded.stretch.is_full
+
+    def report(self, _loaded: _Loaded, draft: _Draft, has_more: bool) -> bool:
+        """Log, and wake the embedder."""
+        facts, written = len(draft.checked.candidates), len(draft.episodes)
+        log.info("memory_consolidated", facts=facts, episodes=written, **self.ids)
+        if written:
+            self.wake_embedder()
+        return has_more
+
+    def is_counted(self, code: str) -> bool:
+        """Return whether another night is no better."""
+        return code in _FINAL
+
+    def wait(self, _code: str, _failures: int) -> timedelta:
+        """Return the time until the next night."""
+        return _NEXT_NIGHT
+
+    def _hear(self, loaded: _Loaded, seconds_left: SecondsLeft) -> Heard:
         """What a model says of the stretch; nothing is asked where the user said nothing or there is no model."""
-        if not read.stretch.own:
-            return _NOTHING
-        models = self.services.models()
-        try:
-            choices = available(choose(read.conversation.model_routing, "quality"), models)
-        except Misconfigured as problem:
-            return Heard(None, problem.code)
-        if choices[0].provider == OFFLINE:
-            return _NOTHING
-        agent = read.conversation.agent
-        asked = prompt.question(
-            reading.transcript(read.stretch, agent), read.known.values(), [one.text for one in read.notes]
-        )  # fmt: skip
-        told = prompt.instructions(agent, FLOOR)
-        return asking.ask(self.services, self.principal, told, asked, choices, models, seconds_left)
+        if not loaded.stretch.own:
+            return NOTHING
+        agent, routing = loaded.conversation.agent, loaded.conversation.model_routing
+        question = prompt.question(
+            reading.transcript(loaded.stretch, agent), loaded.known.values(), [note.text for note in loaded.notes]
+        )
+        asked = Asked(prompt.instructions(agent, FLOOR), question, "quality")
+        return asking.ask(self.services, self.principal, routing, asked, seconds_left)
 
-    def _keep(self, read: _Read, heard: Heard) -> bool:
-        """Write down what came of it; whether there is more to go through."""
-        services, now = self.services, self.services.clock()
-        found = _checked(read, heard)
-        ids = keep.new_ids(found.candidates, found.refusals, services.new_id, now)
-        row_ids = (services.new_id(now), services.new_id(now))
-
-        def write(tx: Transaction) -> bool:
-            if not work_due.lock(tx, _KIND, self.session_id, self.until):
-                return False
-            scope = read.conversation.scope
-            keep.keep(tx, scope, self.session_id, None, found.candidates, found.refusals, ids, now)
-            for told in found.episodes[:1]:
-                self._episode(tx, read, told, row_ids, now)
-            store.note_consolidated(tx, self.session_id, read.stretch.until_turn, now)
-            if not read.stretch.is_full:
-                work_due.settle(tx, _KIND, self.session_id)
-            return read.stretch.is_full
-
-        more = services.database.run(self.principal, write)
-        log.info("memory_consolidated", facts=len(found.candidates), episodes=len(found.episodes[:1]), **self._ids())
-        if found.episodes:
-            with suppress(QueueUnavailable):  # the sweep finds what the embedder was not told of
-                pending.nudge(services.embedding, self.principal.tenant_id)
-        return more
-
-    def _episode(self, tx: Transaction, read: _Read, told: Told, ids: tuple[UUID, UUID], now: datetime) -> None:
-        about = read.conversation
-        own = tuple(line.id for line in read.stretch.own)
-        whole = replace(told, messages=own)
+    def _write_episode(self, tx: Transaction, loaded: _Loaded, told: Told, draft: _Draft) -> None:
+        about = loaded.conversation
+        whole = replace(told, messages=tuple(line.id for line in loaded.stretch.own))
         row = episodes.row(told.text, about.title, told.until_at, about.classification)
-        conversations.insert_episode(tx, about.scope, self.session_id, whole, row, ids, now, "consolidated")
-        store.fold_notes(tx, ids[0], [one.id for one in read.notes])
-        pending.mark(tx, self.principal.tenant_id, now)
-
-
-_NOTHING = Heard(Answered((), ()))
+        conversations.insert_episode(
+            tx, about.scope, self.session_id, whole, row, draft.episode_ids, draft.at, "consolidated"
+        )
+        store.fold_notes(tx, draft.episode_ids[0], [note.id for note in loaded.notes])
+        pending.mark(tx, self.order.tenant_id, draft.at)
 
 
 def share(turns: int) -> int:
-    """How many of so many turns are gone through next: all, or one of a few stretches of the same length."""
+    """Return how many of so many turns are gone through next: all, or one of a few stretches of the same length."""
     return math.ceil(turns / math.ceil(turns / MOST_TURNS)) if turns else 0
-
-
-def _checked(read: _Read, heard: Heard) -> Checked:
-    if heard.answered is None:
-        return Checked((), (checked.unanswered(heard.problem),), ())
-    return checked.check(heard.answered, read.stretch, "consolidated")

@@ -13,13 +13,11 @@ SQL = Queries.beside(__file__)
 
 @dataclass(frozen=True, slots=True)
 class Silent:
-    """A session: since when it is silent, up to which turn it was consolidated, how many answered turns came after, how
-    many nights in a row were in vain."""
+    """A session: since when it is silent, up to which turn it was consolidated, how many answered turns came after."""
 
     last_active_at: datetime
     consolidated_turn: int
     turns: int
-    failures: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +52,6 @@ def notes(tx: Transaction, session_id: UUID, messages: Sequence[UUID]) -> list[N
 
 def fold_notes(tx: Transaction, episode_id: UUID, ids: Sequence[UUID]) -> None:
     tx.run(SQL["fold_notes"], episode_id=episode_id, ids=list(ids))
-
-
-def note_night(tx: Transaction, session_id: UUID) -> None:
-    tx.run(SQL["note_night"], session_id=session_id)
-
-
-def note_no_night(tx: Transaction, session_id: UUID) -> None:
-    tx.run(SQL["note_no_night"], session_id=session_id)
 
 
 def note_consolidated(tx: Transaction, session_id: UUID, until_turn: int, now: datetime) -> None:

@@ -5,19 +5,18 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from parlour.context.tokens import Meter
+from parlour.infra.errors import Misconfigured
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import SecondsLeft
 from parlour.memory.extracting import answers, prompt
 from parlour.memory.extracting.answers import Answered, Unusable
 from parlour.memory.facts.fact import FLOOR
+from parlour.memory.job import REFUSED
 from parlour.memory.services import Services
 from parlour.models.aside import Answer, Asking
 from parlour.models.request import Model, ModelRequest
-from parlour.models.route import Choice
+from parlour.models.route import OFFLINE, Choice, available, choose
 from parlour.principal import Principal
-
-REFUSED = "refused"
-"""The problem of a model that will not read this; it will not on another day either."""
 
 PURPOSE = "memory"
 """What the calls are for, as the report of costs calls it."""
@@ -37,16 +36,34 @@ class Heard:
     cost_usd: Decimal = Decimal()
 
 
+#: What is heard where nothing is asked.
+NOTHING = Heard(Answered((), ()))
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The system prompt, the conversation, and the purpose in the agent's model_routing."""
+
+    instructions: str
+    conversation: str
+    purpose: str
+
+
 def ask(
-    services: Services, principal: Principal, told: str, asked: str, choices: Sequence[Choice],
-    models: Mapping[str, Model], seconds_left: SecondsLeft,
-) -> Heard:  # fmt: skip
-    """Have the stretch looked through: `told` is the system prompt, `asked` the conversation. Raises a RetryError only
-    for the database."""
-    messages: list[JsonObject] = [_said("user", asked)]
+    services: Services, principal: Principal, routing: JsonObject, asked: Asked, seconds_left: SecondsLeft
+) -> Heard:
+    """Return what a model says of the stretch; NOTHING without a model. Raises a RetryError only for the database."""
+    models = services.models()
+    try:
+        choices = available(choose(routing, asked.purpose), models)
+    except Misconfigured as error:
+        return Heard(None, error.code)
+    if choices[0].provider == OFFLINE:
+        return NOTHING
+    messages: list[JsonObject] = [_said("user", asked.conversation)]
     spent = Decimal()
     for _ in range(2):
-        answer = _ask(services, principal, told, messages, choices, models, seconds_left)
+        answer = _ask(services, principal, asked.instructions, messages, choices, models, seconds_left)
         spent += answer.cost_usd
         problem = _problem(answer)
         if problem:

@@ -1,290 +1,187 @@
-"""A session's new turns are looked through: by one worker at a time, once each, by a model and held against the user's
-own words.
+"""Facts and episodes extracted from a session's new turns by a model, and checked against the user's own words.
 
-What was said meanwhile stays due. Whatever goes wrong with a model is written down, nothing that there is changes, and
-the next try waits; an answer that cannot be read is asked for once more and then let be, with a row that says so.
+What is said meanwhile stays due. An answer that cannot be read is asked for once more; then its window is skipped, with
+a row that says so. After any other error nothing changes, and the next attempt waits.
 """
 
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import ClassVar
 from uuid import UUID
 
-from parlour.infra import log, work_due
-from parlour.infra.errors import Misconfigured, ProviderRejected, QueueUnavailable, RetryError, SpendRefused
+from parlour.infra import log
 from parlour.infra.postgres import SecondsLeft, Transaction
+from parlour.jobs import runner
+from parlour.jobs.runner import JobFailed
+from parlour.jobs.work_due import GRACE, Attempts
 from parlour.knowledge.index import pending
 from parlour.memory import waking
 from parlour.memory.consolidating import due
 from parlour.memory.extracting import asking, checked, episodes, prompt, reading, store
-from parlour.memory.extracting.answers import Answered
-from parlour.memory.extracting.asking import Heard
-from parlour.memory.extracting.checked import Checked, Told
+from parlour.memory.extracting.asking import NOTHING, Asked, Heard
+from parlour.memory.extracting.checked import Checked
 from parlour.memory.extracting.reading import Stretch
 from parlour.memory.extracting.store import Conversation
 from parlour.memory.facts import keep
 from parlour.memory.facts import store as known
 from parlour.memory.facts.fact import Known
+from parlour.memory.job import ROUND_SECONDS, MemoryJob, is_broken, is_hopeless
 from parlour.memory.order import Order
 from parlour.memory.policy import policy
 from parlour.memory.services import Services
 from parlour.memory.waking import Later
-from parlour.models.route import OFFLINE, available, choose
-from parlour.principal import Principal, system
 
-_KIND: work_due.Kind = "memory"
-_SECONDS_KEPT = 70.0
-"""With less time than a model may take nothing further is begun."""
-
+#: Earlier episodes that a new one is compared with by its words.
 _MOST_EPISODES = 50
-"""Earlier episodes that a new one is held against by its words."""
 
+#: Cosine distance of two episodes' vectors up to which they are one.
 _NEAR = 0.08
-"""Cosine distance of two episodes' vectors up to which they are one."""
 
 _LOOK_BACK = timedelta(days=30)
-_LONGEST_WAIT = timedelta(hours=6)
-_NO_MONEY = timedelta(hours=1)
-"""Until a tenant that is over its cap is looked at again."""
-
-_GIVEN_UP = 5
-"""Tries in a row without an answer; people are told of it then, and what is not going to be better is let be."""
-
-_OURS = frozenset({"error", "died"})
-"""Our own code breaks, or whoever ran it did not come back."""
-
-_FINAL = _OURS | {ProviderRejected.code}
-"""Problems that waiting does not mend."""
 
 
 def run(services: Services, order: Order, seconds_left: SecondsLeft) -> None:
-    """Look through the session's new turns, as far as the time allows.
+    """Extract from the session's new turns, as far as the time allows.
 
-    Raises a RetryError when the database is away; the message comes again. A message that comes before the turns are
-    due, or when somebody is at them, has nothing to do: another one comes.
+    A message that comes before they are due, or while another worker is at them, does nothing. Raises RetryError when
+    the database is away.
     """
-    now = services.clock()
-    work = _Work(services, system(order.tenant_id), order, now + timedelta(seconds=seconds_left()))
-    if not services.database.run(work.principal, lambda tx: work.begin(tx, now)):
-        return
-    try:
-        work.go_on(seconds_left)
-    except RetryError:
-        work.let_go(services.clock())
-        raise
-    except Exception:
-        work.failed("error")
-        raise
-
-
-def _nothing(_tx: Transaction, _session_id: UUID) -> None:
-    pass
+    job = Extraction(services, order, services.clock() + timedelta(seconds=seconds_left()))
+    runner.run(job, services.database, job.principal, seconds_left, ROUND_SECONDS)
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
-    """One stretch, and what is known of its user."""
+class _Loaded:
+    """One stretch of turns, what is known of its user, and how earlier attempts ended."""
 
+    attempts: Attempts
     conversation: Conversation
     stretch: Stretch
     known: dict[str, Known]
 
 
 @dataclass(frozen=True, slots=True)
-class _Work:
-    """One session's turn. `until`: what it is held by."""
+class _Draft:
+    """What is to be written, with its ids: a commit may run twice."""
 
-    services: Services
-    principal: Principal
-    order: Order
-    until: datetime
+    checked: Checked
+    fact_ids: Sequence[UUID]
+    episode_ids: Sequence[tuple[UUID, UUID]]
+    at: datetime
 
-    @property
-    def session_id(self) -> UUID:
-        return self.order.id
 
-    def begin(self, tx: Transaction, now: datetime) -> bool:
-        """Be the only one at the session, if its turns are due: some have waited long enough, or they are many."""
-        far = store.how_far(tx, self.session_id)
-        if far is None:
-            return False
-        is_due = far.due_at - work_due.GRACE <= now or (far.behind >= waking.TURNS and not far.failures)
-        return is_due and work_due.hold(tx, _KIND, self.session_id, self.until, now)
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """What one commit wrote. has_more: there are turns behind the stretch."""
 
-    def go_on(self, seconds_left: SecondsLeft) -> None:
-        """Stretch after stretch; what does not fit into the time follows by itself."""
-        while True:
-            read = self.services.database.run(self.principal, self._read)
-            if read is None:
-                return
-            heard = self._heard(read, seconds_left)
-            if heard.problem == SpendRefused.code:
-                self.let_go(self.services.clock() + _NO_MONEY, store.note_untried)
-                return
-            if heard.problem and not _is_let_be(read.conversation, heard.problem):
-                self.failed(heard.problem)
-                return
-            if not self._keep(read, heard):
-                return
-            if seconds_left() < _SECONDS_KEPT:
-                self.let_go(self.services.clock())
-                waking.send(self.services.memory, [Later(self.order, 0.0)])
-                return
+    rows: int
+    has_more: bool
 
-    def failed(self, problem: str) -> None:
-        """A try came to nothing: the turns stay due, later each time."""
-        now = self.services.clock()
 
-        def fail(tx: Transaction) -> int:
-            if not work_due.lock(tx, _KIND, self.session_id, self.until):
-                return 0
-            failures = store.note_failed(tx, self.session_id, problem, now)
-            work_due.let_go(tx, _KIND, self.session_id, self.until, now + _back_off(failures))
-            return failures
+class Extraction(MemoryJob[_Loaded, _Draft, _Written]):
+    """The job of one session's new turns."""
 
-        with suppress(RetryError):
-            failures = self.services.database.run(self.principal, fail)
-            log.warning("memory_not_extracted", code=problem, failures=failures, **self._ids())
-            if failures >= _GIVEN_UP:
-                log.count("MemoryGivenUp")
+    first_wait: ClassVar[timedelta] = waking.WAIT
+    failure_action: ClassVar[str] = "memory_not_extracted"
 
-    def let_go(self, due_at: datetime, noting: Callable[[Transaction, UUID], None] = _nothing) -> None:
-        """Leave it to whoever comes next."""
+    def is_due(self, tx: Transaction, due_at: datetime, now: datetime) -> bool:
+        """Return whether the turns have waited long enough, or are many and no attempt at them failed."""
+        backlog = store.backlog(tx, self.session_id)
+        return due_at - GRACE <= now or (backlog.turns >= waking.TURNS and not backlog.failures)
 
-        def leave(tx: Transaction) -> None:
-            noting(tx, self.session_id)
-            work_due.let_go(tx, _KIND, self.session_id, self.until, due_at)
-
-        with suppress(RetryError):
-            self.services.database.run(self.principal, leave)
-
-    def _ids(self) -> dict[str, UUID]:
-        return {"tenant_id": self.principal.tenant_id, "session_id": self.session_id}
-
-    def _read(self, tx: Transaction) -> _Read | None:
-        """The next stretch, and that it is tried; None when nobody has to look any more, which is settled under the
-        lock that those wait for who add to it."""
-        if not work_due.lock(tx, _KIND, self.session_id, self.until):
+    def load(self, tx: Transaction) -> _Loaded | None:
+        """Read the next stretch. Complete the work when the session is gone, others read it, its agent remembers
+        nothing, or there are no new turns."""
+        attempts = self.start_attempt(tx)
+        if attempts is None:
             return None
-        read = self._stretch(tx)
-        if read is None:
-            work_due.settle(tx, _KIND, self.session_id)
-        else:
-            store.note_tried(tx, self.session_id, self.services.clock())
-        return read
-
-    def _stretch(self, tx: Transaction) -> _Read | None:
-        """None when the session is gone, others read it along, its agent remembers nothing or nothing new was said."""
         found = store.conversation(tx, self.session_id)
-        if found is None or policy(found.memory_policy).facts == 0:
+        if found is not None and policy(found.memory_policy).facts > 0:
+            new = store.next_turns(tx, self.session_id, found.until_turn, reading.MOST_TURNS)
+            if new is not None:
+                lines = store.new_turns(tx, self.session_id, found.until_turn, new.last, found.classification)
+                stretch = Stretch(tuple(lines), new.last, is_full=new.turns == reading.MOST_TURNS)
+                return _Loaded(attempts, found, stretch, known.latest(tx, found.scope))
+        self.complete(tx)
+        return None
+
+    def ask(self, loaded: _Loaded, seconds_left: SecondsLeft) -> _Draft:
+        """Ask a model, and check its answer."""
+        heard = self._hear(loaded, seconds_left)
+        if heard.problem and not is_hopeless(heard.problem, loaded.attempts.failures):
+            raise JobFailed(heard.problem)
+        found, now, new_id = _checked(loaded, heard), self.services.clock(), self.services.new_id
+        fact_ids = keep.new_ids(found.candidates, found.refusals, new_id, now)
+        return _Draft(found, fact_ids, [(new_id(now), new_id(now)) for _ in found.episodes], now)
+
+    def commit(self, tx: Transaction, loaded: _Loaded, draft: _Draft) -> _Written | None:
+        """Write facts and episodes; complete the work, or leave it to wait when more was said meanwhile."""
+        if not self.end_attempt(tx):
             return None
-        new = store.next_turns(tx, self.session_id, found.until_turn, reading.MOST_TURNS)
-        if new is None:
-            return None
-        lines = store.new_turns(tx, self.session_id, found.until_turn, new.last, found.classification)
-        stretch = Stretch(tuple(lines), new.last, is_full=new.turns == reading.MOST_TURNS)
-        return _Read(found, stretch, known.latest(tx, found.scope))
-
-    def _heard(self, read: _Read, seconds_left: SecondsLeft) -> Heard:
-        """What a model says of the stretch; nothing is asked where the user said nothing or there is no model."""
-        if not read.stretch.own:
-            return _NOTHING
-        if read.conversation.problem in _OURS and read.conversation.failures >= _GIVEN_UP:
-            return Heard(None, read.conversation.problem)
-        models = self.services.models()
-        try:
-            choices = available(choose(read.conversation.model_routing, "cheap"), models)
-        except Misconfigured as problem:
-            return Heard(None, problem.code)
-        if choices[0].provider == OFFLINE:
-            return _NOTHING
-        agent = read.conversation.agent
-        asked = prompt.question(reading.transcript(read.stretch, agent), read.known.values())
-        return asking.ask(
-            self.services, self.principal, asking.instructions(agent), asked, choices, models, seconds_left
-        )  # fmt: skip
-
-    def _keep(self, read: _Read, heard: Heard) -> bool:
-        """Write down what came of it; whether there is more to look through."""
-        services, now = self.services, self.services.clock()
-        found = _checked(read, heard)
-        ids = keep.new_ids(found.candidates, found.refusals, services.new_id, now)
-        rows = [(services.new_id(now), services.new_id(now)) for _ in found.episodes]
-
-        def write(tx: Transaction) -> tuple[bool, int]:
-            if not work_due.lock(tx, _KIND, self.session_id, self.until):
-                return False, 0
-            scope = read.conversation.scope
-            kept = keep.keep(tx, scope, self.session_id, None, found.candidates, found.refusals, ids, now)
-            written = self._episodes(tx, read.conversation, found.episodes, rows, now)
-            store.note_extracted(tx, self.session_id, read.stretch.until_turn, now)
-            behind = store.next_turns(tx, self.session_id, read.stretch.until_turn, 1) is not None
-            self._leave(tx, read.stretch, now, behind=behind)
-            if written:
-                pending.mark(tx, self.principal.tenant_id, now)
-            return behind, len(kept) + written
-
-        behind, kept_count = services.database.run(self.principal, write)
-        log.info(
-            "memory_extracted", turns=len({line.turn for line in read.stretch.lines}), kept=kept_count,
-            refused=len(found.refusals), **self._ids(),
-        )  # fmt: skip
-        if found.episodes:
-            self._have_embedded()
-        if behind and not read.stretch.is_full:
-            waking.send(services.memory, [Later(self.order, waking.WAIT.total_seconds())])
-        return behind and read.stretch.is_full
-
-    def _leave(self, tx: Transaction, stretch: Stretch, now: datetime, *, behind: bool) -> None:
-        """Nobody has to look any more, or somebody at what was said meanwhile, once it has waited as everything does;
-        a stretch of which there is more is gone on with at once."""
-        if not behind:
-            work_due.settle(tx, _KIND, self.session_id)
+        found, about, stretch = draft.checked, loaded.conversation, loaded.stretch
+        kept = keep.keep(
+            tx, about.scope, self.session_id, None, found.candidates, found.refusals, draft.fact_ids, draft.at
+        )
+        new_episodes = self._write_episodes(tx, about, draft)
+        if new_episodes:
+            pending.mark(tx, self.order.tenant_id, draft.at)
+        store.note_extracted(tx, self.session_id, stretch.until_turn, draft.at)
+        has_more = store.next_turns(tx, self.session_id, stretch.until_turn, 1) is not None
+        if not has_more:
+            self.complete(tx)
             due.note(tx, self.session_id)
         elif not stretch.is_full:
-            work_due.let_go(tx, _KIND, self.session_id, self.until, waking.due_by(now))
+            self.reschedule(tx, waking.due_by(draft.at))
+        return _Written(len(kept) + new_episodes, has_more)
 
-    def _episodes(
-        self, tx: Transaction, about: Conversation, told: Sequence[Told], ids: Sequence[tuple[UUID, UUID]],
-        now: datetime,
-    ) -> int:  # fmt: skip
-        """Write the episodes, each into an earlier one that says nearly the same, where there is one; how many have
-        rows of their own."""
-        for pair in store.near_episodes(tx, about.scope, now - _LOOK_BACK, _NEAR, _MOST_EPISODES):
+    def report(self, loaded: _Loaded, draft: _Draft, written: _Written) -> bool:
+        """Log, wake the embedder, and have a message come for what was said meanwhile."""
+        log.info(
+            "memory_extracted",
+            turns=len({line.turn for line in loaded.stretch.lines}),
+            kept=written.rows,
+            refused=len(draft.checked.refusals),
+            **self.ids,
+        )
+        if draft.checked.episodes:
+            self.wake_embedder()
+        if written.has_more and not loaded.stretch.is_full:
+            waking.send(self.services.memory, [Later(self.order, waking.WAIT.total_seconds())])
+        return written.has_more and loaded.stretch.is_full
+
+    def _hear(self, loaded: _Loaded, seconds_left: SecondsLeft) -> Heard:
+        """Ask a model, unless the user said nothing, there is no model, or our own code broke too often."""
+        if not loaded.stretch.own:
+            return NOTHING
+        if is_broken(loaded.attempts):
+            return Heard(None, loaded.attempts.problem or "")
+        agent, routing = loaded.conversation.agent, loaded.conversation.model_routing
+        question = prompt.question(reading.transcript(loaded.stretch, agent), loaded.known.values())
+        asked = Asked(asking.instructions(agent), question, "cheap")
+        return asking.ask(self.services, self.principal, routing, asked, seconds_left)
+
+    def _write_episodes(self, tx: Transaction, about: Conversation, draft: _Draft) -> int:
+        """Write the episodes, each into an earlier one that says nearly the same, if any. Return how many are new."""
+        for pair in store.near_episodes(tx, about.scope, draft.at - _LOOK_BACK, _NEAR, _MOST_EPISODES):
             if episodes.has_same_figures(pair.told, pair.told_before):
                 store.fold_into(tx, pair.young, pair.old)
-        there = store.recent_episodes(tx, about.scope, _MOST_EPISODES) if told else []
+        found = draft.checked.episodes
+        earlier = store.recent_episodes(tx, about.scope, _MOST_EPISODES) if found else []
         written = 0
-        for one, new in zip(told, ids, strict=True):
-            like = episodes.like(one.text, there)
+        for episode, ids in zip(found, draft.episode_ids, strict=True):
+            like = episodes.like(episode.text, earlier)
             if like is not None:
-                store.fold_episode(tx, like, one.messages, one.until_at)
+                store.fold_episode(tx, like, episode.messages, episode.until_at)
                 continue
-            row = episodes.row(one.text, about.title, one.until_at, about.classification)
-            store.insert_episode(tx, about.scope, self.session_id, one, row, new, now)
-            there.append(episodes.Kept(new[0], one.text))
+            row = episodes.row(episode.text, about.title, episode.until_at, about.classification)
+            store.insert_episode(tx, about.scope, self.session_id, episode, row, ids, draft.at)
+            earlier.append(episodes.Kept(ids[0], episode.text))
             written += 1
         return written
 
-    def _have_embedded(self) -> None:
-        with suppress(QueueUnavailable):  # the sweep finds what the embedder was not told of
-            pending.nudge(self.services.embedding, self.principal.tenant_id)
 
-
-_NOTHING = Heard(Answered((), ()))
-
-
-def _is_let_be(about: Conversation, problem: str) -> bool:
-    """Whether the stretch is gone past without an answer, with a row that says so."""
-    return problem == asking.REFUSED or (problem in _FINAL and about.failures >= _GIVEN_UP)
-
-
-def _checked(read: _Read, heard: Heard) -> Checked:
+def _checked(loaded: _Loaded, heard: Heard) -> Checked:
     if heard.answered is None:
         return Checked((), (checked.unanswered(heard.problem),), ())
-    return checked.check(heard.answered, read.stretch)
-
-
-def _back_off(failures: int) -> timedelta:
-    return min(waking.WAIT * float(2 ** min(max(0, failures - 1), 10)), _LONGEST_WAIT)
+    return checked.check(heard.answered, loaded.stretch)

@@ -8,16 +8,15 @@ SELECT current_tenant(), 'memory', s.id, %(due_at)s
   FROM sessions s
  WHERE s.id = %(session_id)s AND s.visibility = 'private'
     ON CONFLICT (tenant_id, kind, id) DO UPDATE
-   SET due_at = CASE WHEN EXISTS (SELECT FROM extractions e WHERE e.session_id = %(session_id)s AND e.failures > 0)
-                     THEN work_due.due_at ELSE LEAST(work_due.due_at, EXCLUDED.due_at) END
+   SET due_at = CASE WHEN work_due.failures > 0 THEN work_due.due_at
+                     ELSE LEAST(work_due.due_at, EXCLUDED.due_at) END
 RETURNING xmax = 0 AS is_first,
           %(number)s::int - COALESCE((SELECT e.until_turn FROM extractions e WHERE e.session_id = %(session_id)s), 0) AS behind;
 
--- name: how_far
--- When a session's new turns are due, how many there are, and how many tries in a row gave nothing.
-SELECT w.due_at,
-       COALESCE((SELECT max(t.number) FROM turns t WHERE t.session_id = w.id AND t.state <> 'open'), 0)
-       - COALESCE(e.until_turn, 0) AS behind, COALESCE(e.failures, 0) AS failures
+-- name: backlog
+-- How many of a session's turns nobody looked through, and how many attempts at them failed in a row.
+SELECT COALESCE((SELECT max(t.number) FROM turns t WHERE t.session_id = w.id AND t.state <> 'open'), 0)
+       - COALESCE(e.until_turn, 0) AS turns, w.failures
   FROM work_due w
   LEFT JOIN extractions e ON e.session_id = w.id
  WHERE w.tenant_id = current_tenant() AND w.kind = 'memory' AND w.id = %(session_id)s;
@@ -27,8 +26,7 @@ SELECT w.due_at,
 -- and of which level its episodes are; nothing where others read it along.
 SELECT s.user_id, s.binding_id, b.display_name AS title, h.display_name AS agent, u.display_name AS person,
        a.model_routing, a.memory_policy, COALESCE(u.clearance, b.clearance) AS classification,
-       GREATEST(e.until_turn, s.open_until) AS until_turn, COALESCE(e.failures, 0) AS failures,
-       e.problem
+       GREATEST(e.until_turn, s.open_until) AS until_turn
   FROM sessions s
   JOIN users u ON u.id = s.user_id
   JOIN bindings b ON b.id = s.binding_id
@@ -71,26 +69,7 @@ SELECT t.number AS turn, m.id, m.direction,
 INSERT INTO extractions (tenant_id, session_id, until_turn, at)
 SELECT s.tenant_id, s.id, %(until_turn)s, %(now)s FROM sessions s WHERE s.id = %(session_id)s
     ON CONFLICT (tenant_id, session_id) DO UPDATE
-   SET until_turn = GREATEST(extractions.until_turn, EXCLUDED.until_turn), at = EXCLUDED.at, failures = 0, problem = NULL;
-
--- name: note_tried
--- Somebody is about to try, and may not come back: until they say what came of it, the try gave nothing.
-INSERT INTO extractions (tenant_id, session_id, failures, problem, at)
-SELECT s.tenant_id, s.id, 1, 'died', %(now)s FROM sessions s WHERE s.id = %(session_id)s
-    ON CONFLICT (tenant_id, session_id) DO UPDATE
-   SET failures = extractions.failures + 1, problem = EXCLUDED.problem, at = EXCLUDED.at;
-
--- name: note_not_extracted
--- Why the last try gave nothing, and how many in a row did.
-INSERT INTO extractions (tenant_id, session_id, failures, problem, at)
-SELECT s.tenant_id, s.id, 1, %(problem)s, %(now)s FROM sessions s WHERE s.id = %(session_id)s
-    ON CONFLICT (tenant_id, session_id) DO UPDATE
-   SET failures = GREATEST(extractions.failures, 1), problem = EXCLUDED.problem, at = EXCLUDED.at
-RETURNING failures;
-
--- name: note_untried
--- The last try was none: there was no money for it.
-UPDATE extractions SET failures = failures - 1, problem = NULL WHERE session_id = %(session_id)s AND failures > 0;
+   SET until_turn = GREATEST(extractions.until_turn, EXCLUDED.until_turn), at = EXCLUDED.at;
 
 -- name: recent_episodes
 -- What there is of a user with a binding, the newest first.
@@ -102,10 +81,9 @@ SELECT id, text FROM episodes
 -- An episode with its searchable row, which gets its vector later. Only its own conversation finds the row.
 WITH written AS (
     INSERT INTO context_rows (tenant_id, id, session_id, kind, title, content, content_hash, classification, metadata,
-                              pending, created_at, word_bits)
+                              pending, created_at)
     VALUES (current_tenant(), %(row_id)s, %(session_id)s, 'episode', %(title)s, %(content)s, %(content_hash)s,
-            %(classification)s, %(metadata)s, true, %(now)s,
-            word_bits(to_tsvector('english', %(title)s || ' ' || %(content)s)))
+            %(classification)s, %(metadata)s, true, %(now)s)
     RETURNING id
 )
 INSERT INTO episodes (tenant_id, id, user_id, binding_id, session_id, origin, text, from_at, until_at, messages, row_id,

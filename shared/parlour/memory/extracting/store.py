@@ -27,19 +27,16 @@ class Noted:
 
 
 @dataclass(frozen=True, slots=True)
-class HowFar:
-    """When a session's new turns are due, as the sweep sees it, how many there are, and how many tries in a row gave
-    nothing."""
+class Backlog:
+    """How many turns of a session nobody looked through, and how many attempts at them failed in a row."""
 
-    due_at: datetime
-    behind: int
+    turns: int
     failures: int
 
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """A session that is to be looked through. agent: how who answers there is called; title: of its rows; failures:
-    tries in a row that gave nothing, the last for this problem."""
+    """A session that is to be looked through. agent: how who answers there is called; title: of its rows."""
 
     user_id: UUID
     binding_id: UUID
@@ -50,8 +47,6 @@ class Conversation:
     memory_policy: JsonObject
     classification: int
     until_turn: int
-    failures: int
-    problem: str | None
 
     @property
     def scope(self) -> Scope:
@@ -90,9 +85,9 @@ def note_turn(tx: Transaction, session_id: UUID, number: int, due_at: datetime) 
     return tx.first(SQL["note_turn"], Noted, session_id=session_id, number=number, due_at=due_at)
 
 
-def how_far(tx: Transaction, session_id: UUID) -> HowFar | None:
-    """None when nobody has to look."""
-    return tx.first(SQL["how_far"], HowFar, session_id=session_id)
+def backlog(tx: Transaction, session_id: UUID) -> Backlog:
+    """Return what is to be looked through of a session with due work."""
+    return tx.one(SQL["backlog"], Backlog, session_id=session_id)
 
 
 def conversation(tx: Transaction, session_id: UUID) -> Conversation | None:
@@ -114,20 +109,6 @@ def new_turns(tx: Transaction, session_id: UUID, until_turn: int, last: int, cle
 
 def note_extracted(tx: Transaction, session_id: UUID, until_turn: int, now: datetime) -> None:
     tx.run(SQL["note_extracted"], session_id=session_id, until_turn=until_turn, now=now)
-
-
-def note_tried(tx: Transaction, session_id: UUID, now: datetime) -> None:
-    tx.run(SQL["note_tried"], session_id=session_id, now=now)
-
-
-def note_untried(tx: Transaction, session_id: UUID) -> None:
-    tx.run(SQL["note_untried"], session_id=session_id)
-
-
-def note_failed(tx: Transaction, session_id: UUID, problem: str, now: datetime) -> int:
-    """How many tries in a row gave nothing."""
-    failures: int | None = tx.value(SQL["note_not_extracted"], session_id=session_id, problem=problem, now=now)
-    return failures or 0
 
 
 def recent_episodes(tx: Transaction, scope: Scope, most: int) -> list[Kept]:

@@ -109,21 +109,15 @@ WITH mine AS MATERIALIZED (
       FROM unnest(to_tsvector('english', %(query)s))
      ORDER BY length(lexeme) DESC, lexeme
      LIMIT %(longest)s
-), asked AS MATERIALIZED (
-    SELECT word_bits(to_tsvector('english', %(query)s)) AS words, binary_quantize(%(vector)s::vector) AS signs
 ), own AS MATERIALIZED (
     SELECT e.id, e.text, e.messages, e.until_at, e.recalled, e.used, r.id AS row_id, r.classification, r.lexemes
       FROM mine m
       JOIN episodes e ON e.user_id = m.user_id AND e.binding_id = m.binding_id
       JOIN context_rows r ON r.id = e.row_id
-     CROSS JOIN asked
      WHERE r.classification <= %(clearance)s
        AND (e.session_id <> m.id
             OR EXISTS (SELECT FROM messages x JOIN turns t ON t.id = x.turn_id
                         WHERE x.id = ANY(e.messages) AND t.number < %(since)s))
-     ORDER BY CASE WHEN r.vector_space = %(space)s THEN r.vector_bits <~> asked.signs ELSE %(unknown)s END
-              - %(word)s * COALESCE(bit_count(r.word_bits & asked.words), 0), e.until_at DESC, e.id
-     LIMIT %(pool)s
 ), compared AS (
     SELECT o.*, GREATEST(0, 1 - (v.vector <=> %(vector)s::vector)) AS likeness,
            (SELECT count(*) FROM lexemes l WHERE o.lexemes @@ l.query)::float8 AS words

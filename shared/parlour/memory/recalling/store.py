@@ -1,6 +1,5 @@
 """What is remembered in the database, as turns read it and count its use."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,9 +16,6 @@ from parlour.memory.recalling.told import Episode
 from parlour.memory.recalling.used import Told
 
 SQL = Queries.beside(__file__)
-
-_POOL = 40
-"""Episodes that are compared by their whole vectors; somebody who talks every day makes as many in a month."""
 
 _LONGEST = 48
 """Different words of a question that are looked for."""
@@ -71,14 +67,11 @@ def episodes(
     tx: Transaction, session_id: UUID, query: str, vector: Vector | None, *, clearance: int, since: int, most: int,
     now: datetime,
 ) -> list[Episode]:  # fmt: skip
-    """The weight of a word and of an unknown meaning are in bits of the vector's signs, as in recall."""
-    dimensions = len(vector.values) if vector else 0
     return tx.all(
         SQL["recalled_episodes"], Episode,
         session_id=session_id, query=query, vector=vector and literal(vector.values), space=vector and vector.space,
-        clearance=clearance, since=since, most=most, now=now, pool=_POOL, longest=_LONGEST, telling=_TELLING,
+        clearance=clearance, since=since, most=most, now=now, longest=_LONGEST, telling=_TELLING,
         meaning=_MEANING, least=_LEAST, plain=_PLAIN, by_age=_BY_AGE, by_use=_BY_USE, fades=told.FADES_SECONDS,
-        unknown=dimensions / 2, word=0.35 * math.sqrt(dimensions) if vector else 1.0,
     )  # fmt: skip
 
 

@@ -6,11 +6,10 @@ ON CONFLICT (tenant_id, kind, id) DO NOTHING;
 
 -- name: summarised_session
 -- A session as its summary is written: whose it is and through which binding, what it is called, how its messages are
--- classified, how many of its messages its anchors cover, and how many tries in a row gave nothing. None of one that is gone.
+-- classified, and how many of its messages its anchors cover. None of one that is gone.
 SELECT s.user_id, s.binding_id, COALESCE(NULLIF(s.title, ''), b.display_name) AS title, h.display_name AS speaker,
        COALESCE(u.clearance, b.clearance) AS classification,
-       COALESCE(x.anchors, 0) AS anchors, COALESCE(x.anchored, 0) AS anchored,
-       COALESCE(x.summary_failures, 0) AS failures, x.summary_problem AS problem
+       COALESCE(x.anchors, 0) AS anchors, COALESCE(x.anchored, 0) AS anchored
   FROM sessions s
   JOIN users u ON u.id = s.user_id
   JOIN bindings b ON b.id = s.binding_id
@@ -101,31 +100,6 @@ SELECT text
 -- Which of these lines the newest summary says itself.
 UPDATE kept_verbatim SET untold = NOT untold WHERE id = ANY(%(ids)s);
 
--- name: summary_tried
--- Somebody is about to try, and may not come back: until they say what came of it, the try gave nothing.
-INSERT INTO extractions (tenant_id, session_id, summary_failures, summary_problem)
-VALUES (current_tenant(), %(session_id)s, 1, 'died')
-ON CONFLICT (tenant_id, session_id) DO UPDATE
-   SET summary_failures = extractions.summary_failures + 1, summary_problem = EXCLUDED.summary_problem;
-
--- name: summary_failed
--- Why the last try gave nothing, and how many in a row did.
-INSERT INTO extractions (tenant_id, session_id, summary_failures, summary_problem)
-VALUES (current_tenant(), %(session_id)s, 1, %(problem)s)
-ON CONFLICT (tenant_id, session_id) DO UPDATE
-   SET summary_failures = GREATEST(extractions.summary_failures + %(more)s, 1), summary_problem = EXCLUDED.summary_problem
-RETURNING summary_failures;
-
--- name: summary_untried
--- The last try was none: there was no money for it.
-UPDATE extractions SET summary_failures = summary_failures - 1, summary_problem = NULL
- WHERE session_id = %(session_id)s AND summary_failures > 0;
-
--- name: summary_succeeded
--- What was tried in vain before is over.
-UPDATE extractions SET summary_failures = 0, summary_problem = NULL
- WHERE session_id = %(session_id)s AND summary_failures > 0;
-
 -- name: anchored_until
 -- The last turn that a session's newest anchor tells of.
 SELECT COALESCE((r.metadata ->> 'to_turn')::int, 0)
@@ -137,9 +111,9 @@ SELECT COALESCE((r.metadata ->> 'to_turn')::int, 0)
 -- name: add_anchor
 -- An anchor, once, to be searched with the session's messages.
 INSERT INTO context_rows (tenant_id, id, session_id, kind, ordinal, title, content, content_hash, classification, metadata,
-                          pending, created_at, word_bits)
+                          pending, created_at)
 SELECT current_tenant(), %(id)s, %(session_id)s, 'summary_anchor', %(ordinal)s, %(title)s, %(content)s, %(content_hash)s,
-       %(classification)s, %(metadata)s, true, %(now)s, word_bits(to_tsvector('english', %(title)s || ' ' || %(content)s))
+       %(classification)s, %(metadata)s, true, %(now)s
 ON CONFLICT (tenant_id, session_id, ordinal) WHERE kind = 'summary_anchor' DO NOTHING;
 
 -- name: note_anchored

@@ -21,7 +21,6 @@ class SessionRow:
 
     speaker   what the agent is called; classification: what its user may see at most.
     anchored  messages that its `anchors` cover.
-    failures  tries in a row that gave nothing, the last for this `problem`.
     """
 
     user_id: UUID
@@ -31,8 +30,6 @@ class SessionRow:
     classification: int
     anchors: int
     anchored: int
-    failures: int
-    problem: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,24 +156,6 @@ def lost_lines(tx: Transaction, session_id: UUID, most: int) -> list[str]:
 def note_told(tx: Transaction, ids: Sequence[UUID]) -> None:
     """These lines are told now, where they were not, and the other way round."""
     tx.run(SQL["note_told"], ids=list(ids))
-
-
-def note_tried(tx: Transaction, session_id: UUID) -> None:
-    tx.run(SQL["summary_tried"], session_id=session_id)
-
-
-def note_untried(tx: Transaction, session_id: UUID) -> None:
-    tx.run(SQL["summary_untried"], session_id=session_id)
-
-
-def note_failure(tx: Transaction, session_id: UUID, problem: str, *, more: int) -> int:
-    """How many tries in a row gave nothing; `more`: of which nobody knows yet."""
-    failures: int = tx.value(SQL["summary_failed"], session_id=session_id, problem=problem, more=more)
-    return failures
-
-
-def note_success(tx: Transaction, session_id: UUID) -> None:
-    tx.run(SQL["summary_succeeded"], session_id=session_id)
 
 
 def anchored_until(tx: Transaction, session_id: UUID) -> int:

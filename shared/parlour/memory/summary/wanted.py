@@ -4,7 +4,7 @@ from datetime import datetime
 from uuid import UUID
 
 from parlour.infra.postgres import Transaction
-from parlour.infra.work_due import GRACE
+from parlour.jobs.work_due import GRACE
 from parlour.memory.summary import store
 
 

@@ -1,4 +1,4 @@
-"""A session's summary brought up to date: after the turn, by one writer at a time, a bounded stretch at a time.
+"""A session's summary, brought up to date after the turn, a bounded stretch of turns at a time.
 
 What the model writes is checked, what it lost is kept beside it, and what it proposes for the agent's notes goes to
 those who keep them. Without an answer that holds, prompts go on with the recap that they have; where none is to be
@@ -9,22 +9,22 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import ClassVar
 from uuid import UUID
 
 from parlour.context import budget, tokens
 from parlour.context.budget import MESSAGING, Profile
 from parlour.context.segment import Layer, text_block
-from parlour.infra import log, work_due
-from parlour.infra.errors import (
-    Misconfigured,
-    NotFound,
-    QueueUnavailable,
-    RetryError,
-    SpendRefused,
-)
+from parlour.infra import log
+from parlour.infra.errors import Misconfigured, NotFound
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import SecondsLeft, Transaction
+from parlour.jobs import runner
+from parlour.jobs.runner import JobFailed
+from parlour.jobs.work_due import Attempts
 from parlour.knowledge.index import pending
+from parlour.memory.job import GIVEN_UP, REFUSED, ROUND_SECONDS, MemoryJob, is_broken, is_hopeless
 from parlour.memory.order import Order
 from parlour.memory.recalling import recall
 from parlour.memory.services import Services
@@ -34,56 +34,43 @@ from parlour.memory.summary.answer import LONGEST_ANSWER, Asked, Unusable, Writt
 from parlour.memory.summary.store import BaseRow, Line, NewSummary, SessionRow, TurnRow
 from parlour.memory.summary.stretch import MOST_TURNS, Turn
 from parlour.memory.summary.telling import is_told, read, telling
-from parlour.memory.summary.tries import GIVEN_UP, REFUSED, Outcome, is_let_be, is_worth_asking, next_try
 from parlour.models.aside import Asking
 from parlour.models.request import Model, ModelRequest
 from parlour.models.route import OFFLINE, Choice, available, choose
-from parlour.principal import system
 from parlour.tenancy import bindings, people
 from parlour.tenancy.bindings import Persona
 
+#: What these calls are for, as the report of costs calls it.
 PURPOSE = "summary"
-"""As these calls are called in the report of costs."""
 
-_KIND: work_due.Kind = "summary"
-_SECONDS = 60.0
-_SECONDS_KEPT = 10.0
-"""What a model may take, and what is left of an invocation to write down what came of it."""
+#: After the first failure; twice the time after which the sweep looks for work.
+FIRST_WAIT = timedelta(minutes=10)
 
-_MOST_STRETCHES = 8
-"""Of a session that was left behind, how many stretches one invocation takes in."""
+#: What a model may take, and what is left of an invocation for the commit.
+_SECONDS, _COMMIT_SECONDS = 60.0, 10.0
 
+#: Lines that a new summary is held against, those that were said last; older ones stay as they were judged.
 _MOST_LINES = 400
-"""Lines that a new summary is held against, those that were said last; older ones stay as they were judged."""
 
+#: Lines that the summary so far has lost and its writer is reminded of.
 _MOST_LOST = 20
-"""Lines that the summary so far has lost and its writer is reminded of."""
 
 
-def run(services: Services, tenant_id: UUID, session_id: UUID, seconds_left: SecondsLeft) -> None:
-    """Bring the session's summary up to date, if one is wanted and its time has come. Raises a RetryError when the
-    database is away; whatever is wrong with models is written down, and tried again later."""
-    now = services.clock()
-    work = _Work(services, tenant_id, session_id, now + timedelta(seconds=seconds_left()))
-    if not services.database.run(tenant_id, lambda tx: work.begin(tx, now)):
-        return
-    try:
-        work.write(seconds_left)
-    except RetryError:
-        with suppress(RetryError):
-            work.let_go(work_due.GRACE)
-        raise
-    except Exception:
-        with suppress(RetryError):
-            work.fail("error")
-        raise
+def run(services: Services, order: Order, seconds_left: SecondsLeft) -> None:
+    """Bring the session's summary up to date, if one is wanted and its time has come.
+
+    Raises RetryError when the database is away; what is wrong with models is written down, and tried again later.
+    """
+    job = SummaryJob(services, order, services.clock() + timedelta(seconds=seconds_left()), services.models())
+    runner.run(job, services.database, job.principal, seconds_left, ROUND_SECONDS)
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
+class _Loaded:
     """Everything for one stretch: the session, the agent's notes, the summary that it goes on from, the turns, and who
     is asked."""
 
+    attempts: Attempts
     session: SessionRow
     notes: JsonObject
     lost: Sequence[str]
@@ -98,138 +85,151 @@ class _Read:
 
 
 @dataclass(frozen=True, slots=True)
-class _Work:
-    """One session's turn at the summariser. `until`: what it is held by."""
+class _Outcome:
+    """What came of asking: what holds of the answer, or the code of the problem."""
 
-    services: Services
-    tenant_id: UUID
-    session_id: UUID
-    until: datetime
+    written: Written | None
+    by: Choice
+    cost_usd: Decimal = Decimal()
+    problem: str = ""
 
-    def begin(self, tx: Transaction, now: datetime) -> bool:
-        """Be the only one at it. Not where none is wanted, somebody is at it, or the next try has its time."""
-        due = work_due.find(tx, _KIND, self.session_id)
-        if due is None or not (due.due_at - work_due.GRACE <= now or due.due_at == self.until):
-            return False
-        return work_due.hold(tx, _KIND, self.session_id, self.until, now)
 
-    def write(self, seconds_left: SecondsLeft) -> None:
-        """Stretch after stretch, up to the newest messages."""
-        models = self.services.models()
-        for _ in range(_MOST_STRETCHES):
-            if seconds_left() < _SECONDS + _SECONDS_KEPT:
-                break
-            try:
-                found = self.services.database.run(self.tenant_id, lambda tx: self._read(tx, models))
-            except (Misconfigured, NotFound) as problem:
-                self.fail(problem.code, more=1)
-                return
-            if found is None or not found.taken:
-                self._end()
-                return
-            if not self._take_in(found, models):
-                return
-        self.let_go(work_due.GRACE)
-        self._again()
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """What is to be written, with its ids: a commit may run twice."""
 
-    def let_go(self, wait: timedelta) -> None:
-        """Leave it to whoever comes next, by then."""
-        due_at = self.services.clock() + wait
-        self.services.database.run(
-            self.tenant_id, lambda tx: work_due.let_go(tx, _KIND, self.session_id, self.until, due_at)
-        )
+    written: Written
+    new: NewSummary
+    lines: Sequence[Line]
+    row_id: UUID
+    at: datetime
 
-    def _read(self, tx: Transaction, models: Mapping[str, Model]) -> _Read | None:
-        """None where the session is gone. NotFound or Misconfigured where nobody can be asked."""
+
+@dataclass(frozen=True, slots=True)
+class _Result:
+    """What one commit wrote. version: None when something that it tells of was deleted meanwhile."""
+
+    version: int | None
+    refused: int = 0
+    is_anchored: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryJob(MemoryJob[_Loaded, _Draft, _Result]):
+    """The job of one session's summary."""
+
+    models: Mapping[str, Model]
+
+    first_wait: ClassVar[timedelta] = FIRST_WAIT
+    failure_action: ClassVar[str] = "summary_not_written"
+
+    def load(self, tx: Transaction) -> _Loaded | None:
+        """Read the next stretch. Complete the work when nothing is left to take in, or the session is gone."""
+        attempts = self.start_attempt(tx)
+        if attempts is None:
+            return None
         session = store.session(tx, self.session_id)
         persona = bindings.load(tx, session.binding_id, session.user_id) if session else None
-        if session is None or persona is None:
+        if session is not None and persona is not None:
+            try:
+                clearance = people.acting(persona).clearance
+                choices = available(choose(persona.agent.model_routing, "cheap"), self.models)
+            except (Misconfigured, NotFound) as problem:
+                raise JobFailed(problem.code) from problem
+            base = store.base(tx, self.session_id, clearance, words=choices[0].provider != OFFLINE)
+            turns = store.turns_after(tx, self.session_id, base.until_turn, clearance, MOST_TURNS + 1)
+            taken = stretch.next_stretch(
+                [_turn(row) for row in turns[:MOST_TURNS]], _cap(persona), tokens.count, more=len(turns) > MOST_TURNS
+            )
+            if taken:
+                notes = recall.notes(tx, self.session_id, self.services.clock())
+                lost = store.lost_lines(tx, self.session_id, _MOST_LOST)
+                return _Loaded(attempts, session, notes, lost, clearance, base, taken, choices)
+        self.complete(tx)
+        return None
+
+    def ask(self, loaded: _Loaded, seconds_left: SecondsLeft) -> _Draft:
+        """Ask a model, and check its answer. A stretch that nobody will tell of is passed over with the old text."""
+        asked = answer.ask(loaded.base.text, loaded.notes, loaded.taken, loaded.lost)
+        outcome = self._outcome(loaded, asked, seconds_left)
+        failures, is_passed = loaded.attempts.failures, outcome.written is None
+        if is_passed:
+            is_paid_often = outcome.cost_usd > 0 and failures >= GIVEN_UP
+            if not is_paid_often and not is_hopeless(outcome.problem, failures):
+                raise JobFailed(outcome.problem)
+            log.warning("summary_left_out", code=outcome.problem, **self.ids)
+        now, base, taken = self.services.clock(), loaded.base, loaded.taken
+        written = outcome.written or Written(base.text)
+        new = NewSummary(
+            base=base.version,
+            until=taken[-1].number,
+            text=written.text,
+            kept=written.kept,
+            dropped=written.dropped,
+            messages=base.messages + sum(turn.said for turn in taken),
+            turns=[turn.id for turn in taken],
+            told=[turn.id for turn in taken if not (turn.is_closed or is_passed)],
+            is_passed=is_passed,
+            provider=outcome.by.provider,
+            model=outcome.by.model,
+            cost_usd=outcome.cost_usd,
+        )
+        return _Draft(written, new, self._lines(taken, now), self.services.new_id(now), now)
+
+    def commit(self, tx: Transaction, loaded: _Loaded, draft: _Draft) -> _Result | None:
+        """Write the version with everything that belongs to it, unless something that it tells of was deleted."""
+        if not self.end_attempt(tx):
             return None
-        reader = people.acting(persona)
-        choices = available(choose(persona.agent.model_routing, "cheap"), models)
-        base = store.base(tx, self.session_id, reader.clearance, words=choices[0].provider != OFFLINE)
-        read_rows = store.turns_after(tx, self.session_id, base.until_turn, reader.clearance, MOST_TURNS + 1)
-        more = len(read_rows) > MOST_TURNS
-        found = [_turn(row) for row in read_rows[:MOST_TURNS]]
-        taken = stretch.next_stretch(found, _cap(persona), tokens.count, more=more)
-        notes = recall.notes(tx, self.session_id, self.services.clock())
-        lost = store.lost_lines(tx, self.session_id, _MOST_LOST)
-        if taken:
-            store.note_tried(tx, self.session_id)
-        return _Read(session, notes, lost, reader.clearance, base, taken, choices)
+        version = store.keep(tx, self.session_id, draft.new, draft.at)
+        if version is None:
+            self.reschedule(tx, draft.at)
+            return _Result(None)
+        written = draft.written
+        store.keep_lines(tx, self.session_id, draft.lines, draft.at)
+        self._judge(tx, written.text)
+        applied = states.reconcile(tx, self.session_id, version, written.items, written.updates, draft.at)
+        return _Result(version, len(applied.refused), self._anchor(tx, loaded, draft))
 
-    def _take_in(self, found: _Read, models: Mapping[str, Model]) -> bool:
-        """One stretch; whether there may be another."""
-        asked = answer.ask(found.base.text, found.notes, found.taken, found.lost)
-        outcome = self._ask(found, asked, models)
-        if outcome.written is None and not is_let_be(found.session.failures, outcome):
-            self.fail(outcome.problem)
+    def report(self, loaded: _Loaded, draft: _Draft, result: _Result) -> bool:
+        """Log, and wake the embedder for an anchor; what is left is taken in at once."""
+        if result.version is None:
             return False
-        if outcome.written is None:
-            log.warning("summary_left_out", code=outcome.problem, **self._ids())
-        return self._keep(found, outcome.written or Written(found.base.text), outcome)
+        log.info(
+            "summary_written",
+            **self.ids,
+            version=result.version,
+            turns=len(loaded.taken),
+            made_up=draft.written.made_up,
+            strange=draft.written.strange,
+            refused=result.refused,
+        )
+        if result.is_anchored:
+            self.wake_embedder()
+        return True
 
-    def _ask(self, found: _Read, asked: Asked, models: Mapping[str, Model]) -> Outcome:
+    def _outcome(self, loaded: _Loaded, asked: Asked, seconds_left: SecondsLeft) -> _Outcome:
         """What holds of the model's answer; without a model there are no words, and what must survive is kept alone. A
         stretch in which nobody said anything leaves the summary as it is."""
-        by = found.choices[0]
-        if found.is_offline or not asked.numbers:
-            return Outcome(Written("" if found.is_offline else found.base.text), by)
-        if not is_worth_asking(found.session.failures, found.session.problem):
-            return Outcome(None, by, problem=found.session.problem or "")
+        by = loaded.choices[0]
+        if loaded.is_offline or not asked.numbers:
+            return _Outcome(Written("" if loaded.is_offline else loaded.base.text), by)
+        if is_broken(loaded.attempts):
+            return _Outcome(None, by, problem=loaded.attempts.problem or "")
         messages: tuple[JsonObject, ...] = ({"role": "user", "content": [text_block(asked.words)]},)
         request = ModelRequest(by.model, LONGEST_ANSWER, (), (text_block(asked.system),), messages)
         size = tokens.count(asked.system) + tokens.count(asked.words)
-        asking = Asking(request, size, found.choices, models, PURPOSE, _SECONDS, self.services.admit)
-        given = self.services.aside.ask(system(self.tenant_id), asking)
+        seconds = max(1.0, min(_SECONDS, seconds_left() - _COMMIT_SECONDS))
+        asking = Asking(request, size, loaded.choices, self.models, PURPOSE, seconds, self.services.admit)
+        given = self.services.aside.ask(self.principal, asking)
         if given.problem is not None or given.completed is None or given.choice is None:
             code = given.problem.code if given.problem else "provider_unavailable"
-            return Outcome(None, by, given.cost_usd, code)
+            return _Outcome(None, by, given.cost_usd, code)
         if given.completed.stop_reason == "refusal":
-            return Outcome(None, given.choice, given.cost_usd, REFUSED)
+            return _Outcome(None, given.choice, given.cost_usd, REFUSED)
         try:
-            return Outcome(answer.check(given.text, asked), given.choice, given.cost_usd)
+            return _Outcome(answer.check(given.text, asked), given.choice, given.cost_usd)
         except Unusable as problem:
-            return Outcome(None, given.choice, given.cost_usd, problem.code)
-
-    def _keep(self, found: _Read, written: Written, outcome: Outcome) -> bool:
-        """Commit the version with everything that belongs to it. False when the session is somebody else's by now, or
-        something that it tells of was deleted meanwhile: it is read anew then."""
-        now, is_passed = self.services.clock(), outcome.written is None
-        lines = self._lines(found.taken, now)
-        row_id = self.services.new_id(now)
-        new = NewSummary(
-            found.base.version, found.taken[-1].number, written.text, written.kept, written.dropped,
-            found.base.messages + sum(one.said for one in found.taken), [one.id for one in found.taken],
-            [one.id for one in found.taken if not (one.is_closed or is_passed)], is_passed, outcome.by.provider,
-            outcome.by.model, outcome.cost_usd,
-        )  # fmt: skip
-
-        def keep(tx: Transaction) -> tuple[int, int, bool] | None:
-            if not work_due.lock(tx, _KIND, self.session_id, self.until):
-                return None
-            version = store.keep(tx, self.session_id, new, now)
-            if version is None:
-                work_due.let_go(tx, _KIND, self.session_id, self.until, now)
-                return None
-            store.keep_lines(tx, self.session_id, lines, now)
-            self._judge(tx, written.text)
-            applied = states.reconcile(tx, self.session_id, version, written.items, written.updates, now)
-            is_anchored = self._anchor(tx, found, new, row_id, now)
-            store.note_success(tx, self.session_id)
-            return version, len(applied.refused), is_anchored
-
-        kept = self.services.database.run(self.tenant_id, keep)
-        if kept is None:
-            return False
-        version, refused, is_anchored = kept
-        log.info(
-            "summary_written", **self._ids(), version=version, turns=len(found.taken), made_up=written.made_up,
-            strange=written.strange, refused=refused,
-        )  # fmt: skip
-        if is_anchored:
-            self._embed()
-        return True
+            return _Outcome(None, given.choice, given.cost_usd, problem.code)
 
     def _lines(self, taken: Sequence[Turn], now: datetime) -> list[Line]:
         """What must survive of these turns."""
@@ -248,64 +248,24 @@ class _Work:
         if wrong:
             store.note_told(tx, wrong)
 
-    def _anchor(self, tx: Transaction, found: _Read, new: NewSummary, row_id: UUID, now: datetime) -> bool:
-        """The anchor of what no anchor covers, where that is enough."""
-        session = found.session
+    def _anchor(self, tx: Transaction, loaded: _Loaded, draft: _Draft) -> bool:
+        """Write the anchor of what no anchor covers, where that is enough."""
+        session, new = loaded.session, draft.new
         if not anchors.is_due(new.messages, session.anchored):
             return False
         since = store.anchored_until(tx, self.session_id)
-        later = store.turns_after(tx, self.session_id, since, found.clearance, anchors.MOST_TURNS)
-        told = [_turn(row) for row in later if row.number <= new.until]
+        later = store.turns_after(tx, self.session_id, since, loaded.clearance, anchors.MOST_TURNS)
+        turns = [_turn(row) for row in later if row.number <= new.until]
         number = session.anchors + 1
-        draft = anchors.anchor(
-            told, number, session.anchored + 1, session.title, session.speaker, session.classification
-        )  # fmt: skip
+        row = anchors.anchor(
+            turns, number, session.anchored + 1, session.title, session.speaker, session.classification
+        )
         store.note_anchored(tx, self.session_id, number, new.messages)
-        if draft is None:
+        if row is None:
             return False
-        store.add_anchor(tx, row_id, self.session_id, draft, now)
-        pending.mark(tx, self.tenant_id, now)
+        store.add_anchor(tx, draft.row_id, self.session_id, row, draft.at)
+        pending.mark(tx, self.order.tenant_id, draft.at)
         return True
-
-    def _end(self) -> None:
-        """Nothing is left to take in; whoever wants more from now on says so anew."""
-
-        def end(tx: Transaction) -> None:
-            if work_due.lock(tx, _KIND, self.session_id, self.until):
-                work_due.settle(tx, _KIND, self.session_id)
-
-        self.services.database.run(self.tenant_id, end)
-
-    def fail(self, problem: str, *, more: int = 0) -> None:
-        """It came to nothing: the next try waits, longer each time; where there was no money it was none. `more`: 1 for
-        one that had not even begun."""
-        now = self.services.clock()
-
-        def fail(tx: Transaction) -> int:
-            if not work_due.lock(tx, _KIND, self.session_id, self.until):
-                return 0
-            if problem == SpendRefused.code:
-                store.note_untried(tx, self.session_id)
-            tries = 0 if problem == SpendRefused.code else store.note_failure(tx, self.session_id, problem, more=more)
-            work_due.let_go(tx, _KIND, self.session_id, self.until, now + next_try(tries))
-            return tries
-
-        failures = self.services.database.run(self.tenant_id, fail)
-        log.warning("summary_not_written", code=problem, failures=failures, **self._ids())
-        if failures >= GIVEN_UP:
-            log.count("MemoryGivenUp")
-
-    def _again(self) -> None:
-        """Have the rest taken in at once; should the message be lost, the sweep looks after it."""
-        with suppress(QueueUnavailable):
-            self.services.memory.send(Order(self.tenant_id, "summary", self.session_id).to_json(), 0)
-
-    def _embed(self) -> None:
-        with suppress(QueueUnavailable):
-            pending.nudge(self.services.embedding, self.tenant_id)
-
-    def _ids(self) -> dict[str, UUID]:
-        return {"tenant_id": self.tenant_id, "session_id": self.session_id}
 
 
 def _turn(row: TurnRow) -> Turn:

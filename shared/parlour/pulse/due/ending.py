@@ -7,8 +7,9 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from uuid import UUID
 
-from parlour.infra import log, work_due
+from parlour.infra import log
 from parlour.infra.postgres import Transaction
+from parlour.jobs import work_due
 from parlour.knowledge.records import stale
 from parlour.knowledge.records.stale import Unreflected
 from parlour.pulse.due import budget, rules, store
@@ -20,7 +21,7 @@ def begin(tx: Transaction, record_id: UUID, held_until: datetime, now: datetime)
     """Be the only one at the record's Pulses until then. False when another is, or when nobody asks for them: a message
     that comes twice, the second time after they were written, is no cause to write them within their next window."""
     store.hold_record(tx, record_id)  # who ends with it holds it as well: asked for and held are one look
-    if not store.is_asked(tx, record_id) or not work_due.hold(tx, KIND, record_id, held_until, now):
+    if not store.is_asked(tx, record_id) or not work_due.lease(tx, KIND, record_id, held_until, now):
         return False
     stale.count(tx, record_id)
     return True
@@ -30,7 +31,7 @@ def is_ours(tx: Transaction, record_id: UUID, held_until: datetime) -> bool:
     """Whether the record's Pulses are still one's own to write; if so nobody marks them or takes them before the
     transaction ends. Asked first in it: who took too long has lost them to another, and writes nothing."""
     store.hold_record(tx, record_id)
-    return work_due.lock(tx, KIND, record_id, held_until)
+    return work_due.lock(tx, KIND, record_id, held_until) is not None
 
 
 def written(
@@ -55,7 +56,7 @@ def written(
     """
     since = stale.tell(tx, record_id, seen, read_at)
     store.note_written(tx, record_id, cost_usd)
-    work_due.let_go(tx, KIND, record_id, held_until, rules.look_at(since, window, now, age))
+    work_due.release(tx, KIND, record_id, held_until, rules.look_at(since, window, now, age))
 
 
 def failed(
@@ -65,7 +66,7 @@ def failed(
     level's text, and those below it were written. How many in a row that were; give them to `tell_given_up` once it is
     committed."""
     failures = store.note_failed(tx, record_id, problem, level, now)
-    work_due.let_go(tx, KIND, record_id, held_until, now + rules.back_off(failures, problem))
+    work_due.release(tx, KIND, record_id, held_until, now + rules.back_off(failures, problem))
     return failures
 
 
@@ -81,10 +82,10 @@ def tell_given_up(tenant_id: UUID, record_id: UUID, problem: str, failures: int)
 def waiting(tx: Transaction, record_id: UUID, held_until: datetime, pulse_cap: Decimal, now: datetime) -> None:
     """There was no room in a budget for it: it is looked at again when there may be."""
     store.note_waiting(tx, [record_id], "budget")
-    work_due.let_go(tx, KIND, record_id, held_until, budget.room_again(tx, pulse_cap, now))
+    work_due.release(tx, KIND, record_id, held_until, budget.room_again(tx, pulse_cap, now))
 
 
 def gone(tx: Transaction, record_id: UUID, held_until: datetime, now: datetime) -> None:
     """The record was found to be there no more, or to have no Pulses: nobody has to look, if that is still so."""
     if is_ours(tx, record_id, held_until) and store.settle(tx, [(record_id, None)]) == 0:
-        work_due.let_go(tx, KIND, record_id, held_until, now)
+        work_due.release(tx, KIND, record_id, held_until, now)

@@ -107,7 +107,6 @@ SELECT r.id, r.title, r.content, r.classification, r.created_at, 'entities/' || 
  LIMIT %(most)s;
 
 -- name: rows
--- plan: anew
 -- The rows that are nearest to a record by the vector of its own snapshot, and the best of its newest files, all at or
 -- below a level: its own, and those of what stands near it (one link away, in it, or with it in a project). All are
 -- compared: there are few enough. The newest few of those that have no vector yet come first: they are what just changed,

@@ -12,11 +12,12 @@ from uuid import UUID
 
 from parlour.channels import outbox, outgoing
 from parlour.channels.outbox import Unsent
-from parlour.infra import log, work_due
+from parlour.infra import log
 from parlour.infra.errors import Conflict, Forbidden, NotFound
 from parlour.infra.ids import NewId
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database, Transaction
+from parlour.jobs import work_due
 from parlour.principal import Principal
 from parlour.tenancy import people
 from parlour.tenancy.bindings import Binding
@@ -94,7 +95,7 @@ def _put(asking: _Asking, tx: Transaction) -> Asked:
     store.put_link(tx, _link(asking, user.id, contact), asking.now)
     if contact is None or contact.session_id is None:
         return Asked(asking.link_id, asking.expires_at, None)
-    work_due.mark(tx, "phone_link", asking.link_id, asking.expires_at)
+    work_due.schedule(tx, "phone_link", asking.link_id, asking.expires_at)
     return Asked(asking.link_id, asking.expires_at, Unsent(asking.outbox_id, contact.session_id, 0))
 
 

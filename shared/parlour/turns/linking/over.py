@@ -1,19 +1,20 @@
 """A code that nobody gave back in time: its words go, and so does a user who was made only to send it to."""
 
 from datetime import datetime
-from uuid import UUID
 
 from parlour.infra.postgres import Transaction
+from parlour.jobs.sweep import StaleWork
+from parlour.jobs.work_due import DueWork
 from parlour.turns.linking import store
 
 
-def end(tx: Transaction, link_id: UUID, now: datetime) -> datetime | None:
-    """Until when to wait with it; None when the code is over and nothing is left to do."""
-    found = store.code_over(tx, link_id)
+def find(tx: Transaction, work: DueWork, now: datetime) -> StaleWork | None:
+    """Finder: delete an expired code, so that nothing is left to do; look again when one expires later."""
+    found = store.code_over(tx, work.id)
     if found is None or found.until is None:
         return None
     if found.until > now:
-        return found.until
-    store.wipe_code(tx, link_id)
-    store.drop_unheard(tx, link_id, now)
+        return StaleWork(work.due_at, lambda: None, not_before=found.until)
+    store.wipe_code(tx, work.id)
+    store.drop_unheard(tx, work.id, now)
     return None

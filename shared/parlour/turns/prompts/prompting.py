@@ -7,10 +7,9 @@ from uuid import UUID
 
 from parlour.context import factors, history, stubs
 from parlour.context import lead as leading
-from parlour.context.assemble import Assembled, Begun, begin, until_recall
+from parlour.context.assemble import Assembled, Begun, begin
 from parlour.context.budget import Profile
 from parlour.context.calls import Round
-from parlour.context.fill import Halfway
 from parlour.context.lead import StandIn, Summary
 from parlour.context.materials import Materials, Moment
 from parlour.context.past import PastTurn
@@ -42,9 +41,7 @@ class Prompting:
     recorded  the first was sent, and what they have in common is kept with its record.
     episodes  how many of the user's earlier conversations may be told, if any of them is to the point.
     wanted    a summary of the session is wanted already.
-    number    gives what was recalled the numbers by which the prompts tell of it, with the record of the first.
     further   reads what else a briefing may tell of that is rendered anew; None where that is known already.
-    halfway   what was decided of them while the database looked for what is recalled.
     """
 
     materials: Materials
@@ -58,9 +55,7 @@ class Prompting:
     recorded: bool = False
     episodes: int = 0
     wanted: bool = False
-    number: Callable[[Transaction], None] | None = None
     further: Callable[[], Sequence[Item]] | None = None
-    halfway: Halfway | None = None
 
     @property
     def wrote(self) -> bool:
@@ -80,21 +75,16 @@ class Prompting:
     def _begin(self) -> Begun:
         """Decide what the prompts have in common. Once more, with what stands further around, where that has the
         briefing rendered anew."""
-        halfway, self.halfway = self.halfway, None
-        begun = begin(self.materials, self.standing, self.profile, self.moment, halfway)
+        begun = begin(self.materials, self.standing, self.profile, self.moment)
         if not (begun.causes and self.further):
             return begun
         self.materials = replace(self.materials, briefing=[*self.materials.briefing, *self.further()])
         self.further = None
         return begin(self.materials, self.standing, self.profile, self.moment)
 
-    def begin_until_recall(self) -> None:
-        """Decide what does not hang on what is recalled, while that is looked for."""
-        self.halfway = until_recall(self.materials, self.standing, self.profile, self.moment)
-
-    def recall(self, found: Sequence[Item], number: Callable[[Transaction], None]) -> None:
-        """Put what is recalled beside what changed; `number` is called with the record of the first prompt."""
-        self.materials, self.number = replace(self.materials, tail=(*self.materials.tail, *found)), number
+    def recall(self, found: Sequence[Item]) -> None:
+        """Add what was recalled to the tail, after what changed."""
+        self.materials = replace(self.materials, tail=(*self.materials.tail, *found))
 
     def heard(self, rounds: Sequence[Round]) -> None:
         """The turn's calls so far. What was told of before is told again with its keys in the order they had then: a
@@ -129,12 +119,9 @@ class Prompting:
         kept, look_at = Kept.of(standing), over_at(row.month)
         known = self._known(assembled)
         texts = {key: text for key, text in (texts | more).items() if text not in known}
-        number = None if self.recorded else self.number
         refused = self._refused() if basis is not None and self.materials.attachments else None
 
         def keep(tx: Transaction) -> None:
-            if number is not None:
-                number(tx)
             store.keep_prompt(tx, asking, row, texts, kept, anew=anew, look_at=look_at)
             if refused is not None:
                 store.note_refused(tx, asking.turn_id, refused)

@@ -3,10 +3,15 @@
 from datetime import UTC, date, datetime, time, timedelta
 
 from parlour.infra.postgres import Transaction
+from parlour.jobs.sweep import Finder, StaleWork
+from parlour.jobs.work_due import GRACE, DueWork
 from parlour.turns.prompts import store
 
 _AT_ONCE = 2_000
-"""Ledgers, and texts, that one transaction removes at most; some 50 milliseconds."""
+"""Ledgers, and texts, that one statement removes at most; some 50 milliseconds."""
+
+#: How often one look at a tenant's old prompts removes some of them.
+_BATCHES = 10
 
 
 def month_of(at: datetime) -> date:
@@ -20,11 +25,28 @@ def over_at(month: date) -> datetime:
 
 
 def drop(tx: Transaction, before: datetime) -> bool:
-    """Remove some of what was kept of months that were over `before`; whether there may be more of it."""
+    """Remove some of what was kept of months that were over `before`; return whether there may be more of it."""
     return store.drop_before(tx, month_of(before), _AT_ONCE) >= _AT_ONCE
 
 
 def next_over(tx: Transaction) -> datetime | None:
-    """When the oldest month of which something is kept is over; None when nothing is kept."""
+    """Return when the oldest month of which something is kept is over; None when nothing is kept."""
     oldest = store.oldest_month(tx)
     return over_at(oldest) if oldest else None
+
+
+def finder(ledger_days: int) -> Finder:
+    """Return the finder that removes prompts of months that were over so many days ago, a bounded number at a time.
+
+    Then the work is due again when the next month is old enough.
+    """
+    keep_for = timedelta(days=ledger_days)
+
+    def find(tx: Transaction, work: DueWork, now: datetime) -> StaleWork | None:
+        for _ in range(_BATCHES):
+            if not drop(tx, now - keep_for):
+                break
+        over = next_over(tx)
+        return StaleWork(work.due_at, lambda: None, not_before=max(over + keep_for, now + GRACE)) if over else None
+
+    return find

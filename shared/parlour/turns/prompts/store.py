@@ -10,7 +10,7 @@ from parlour.context.standing import Standing
 from parlour.infra.jsonable import JsonObject, from_json, to_json
 from parlour.infra.postgres import Transaction, jsonb
 from parlour.infra.queries import Queries
-from parlour.infra.work_due import GRACE
+from parlour.jobs.work_due import GRACE
 from parlour.memory.summary.telling import KINDS
 
 SQL = Queries.beside(__file__)

@@ -1,7 +1,7 @@
 """What was to be woken and was not: found by the redelivered message, by the duplicate, and by the sweep."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from threading import Barrier, Thread
 from uuid import UUID, uuid4
@@ -9,17 +9,18 @@ from uuid import UUID, uuid4
 import pytest
 
 from parlour.channels import outbox
-from parlour.infra import work_due
 from parlour.infra.errors import MalformedPayload, QueueUnavailable
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database
-from parlour.infra.work_due import GRACE, Due, Kind
+from parlour.jobs import sweep as sweeping
+from parlour.jobs import work_due
+from parlour.jobs.sweep import Finder, SweepDependencies, SweepResult, sweep, wake_up
+from parlour.jobs.work_due import GRACE, DueWork, Kind
 from parlour.tools.run import ToolContext
-from parlour.turns import sweep as sweeping
 from parlour.turns.prompts import retention
 from parlour.turns.receive import Wake
-from parlour.turns.sweep import Net, Swept, sweep, wake_up
 from tests.desk import Desk, Queue, says
+from tests.integration.sweeping import dependencies
 
 MINUTE, DAY = timedelta(minutes=1), timedelta(days=1)
 
@@ -36,33 +37,31 @@ class Delayed:
 
 @dataclass
 class Floor:
-    """A desk with its net."""
+    """A desk with its sweep. finders: in the place of those that rooms offer."""
 
     desk: Desk
     wakeups: Delayed = field(default_factory=Delayed)
     web: Queue = field(default_factory=Queue)
+    finders: Mapping[Kind, Finder] = field(default_factory=dict)
 
-    def net(self, database: Database | None = None) -> Net:
-        queues = {"whatsapp": self.desk.turns, "web": self.web}
-        desk = self.desk
-        return Net(
-            database or desk.database, queues, desk.outbox, desk.tools, desk.ingest, desk.embedding, desk.memory,
-            self.wakeups, desk.clock,
-        )  # fmt: skip
+    def net(self, database: Database | None = None) -> SweepDependencies:
+        found = dependencies(self.desk, self.wakeups, self.web, database)
+        return replace(found, finders={**found.finders, **self.finders})
 
-    def sweep(self, after: timedelta = GRACE + MINUTE) -> Swept:
+    def sweep(self, after: timedelta = GRACE + MINUTE) -> SweepResult:
         """What was said is embedded by then, and looked through."""
         self.desk.rows("DELETE FROM work_due WHERE kind IN ('embedding', 'memory') RETURNING id")
         self.desk.clock.now += after
         return sweep(self.net(), lambda: 60.0)
 
     def wake_up(self, kind: Kind, work_id: UUID, due_at: datetime) -> None:
-        wake_up(self.net(), Due(self.desk.tenant_id, kind, work_id, due_at).to_json())
+        wake_up(self.net(), DueWork(self.desk.tenant_id, kind, work_id, due_at).to_json())
 
     def due(self) -> dict[str, datetime]:
         """What is due some time besides the embedding, what is to be remembered, what is kept of prompts and what is to
         be put away, by kind; one of each at most."""
-        every = self.desk.database.run(None, lambda tx: work_due.due(tx, self.desk.clock() + timedelta(days=99), 99))
+        later = self.desk.clock() + timedelta(days=99)
+        every = self.desk.database.run(None, lambda tx: work_due.overdue(tx, later, 99))
         found = [one for one in every if one.kind not in {"archive", "embedding", "ledgers", "memory"}]
         assert len({one.kind for one in found}) == len(found)
         return {one.kind: one.due_at for one in found}
@@ -97,11 +96,11 @@ class TestSessions:
         with pytest.raises(QueueUnavailable):
             floor.desk.write("How wide is the crack?")
         floor.desk.turns.broken = None
-        assert floor.sweep(GRACE - MINUTE) == Swept(0, 0, 0, left=False)
+        assert floor.sweep(GRACE - MINUTE) == SweepResult(0, 0, 0, left=False)
         waits = []
         for _ in range(4):
             floor.desk.clock.now = max(floor.desk.clock.now, floor.due()["session"])
-            assert floor.sweep(timedelta()) == Swept(1, 0, 0, left=False)
+            assert floor.sweep(timedelta()) == SweepResult(1, 0, 0, left=False)
             waits.append(round((floor.due()["session"] - floor.desk.clock.now) / MINUTE))
         assert waits == [5, 10, 20, 40]
         assert len(floor.desk.turns.sent) == 4  # each with an id of its own
@@ -125,7 +124,7 @@ class TestSessions:
         until = floor.desk.clock.now + GRACE + 3 * MINUTE
         floor.desk.rows(f"UPDATE sessions SET lease_until = '{until.isoformat()}' RETURNING 1")
         floor.desk.turns.sent.clear()
-        assert floor.sweep() == Swept(0, 0, 1, left=False)
+        assert floor.sweep() == SweepResult(0, 0, 1, left=False)
         assert floor.due()["session"] == until + MINUTE
         assert floor.sweep().woken == 1
         floor.answer()
@@ -136,11 +135,11 @@ class TestSessions:
         floor.answer()
         floor.desk.rows("UPDATE outbox SET state = 'sent' RETURNING 1")
         with floor.desk.database.transaction(floor.desk.tenant_id) as tx:
-            work_due.mark(tx, "session", floor.session(), floor.desk.clock())
+            work_due.schedule(tx, "session", floor.session(), floor.desk.clock())
             for kind in ("session", "tool_call"):
-                work_due.mark(tx, kind, uuid4(), floor.desk.clock())
+                work_due.schedule(tx, kind, uuid4(), floor.desk.clock())
         floor.desk.turns.sent.clear()
-        assert floor.sweep() == Swept(0, 4, 0, left=False)
+        assert floor.sweep() == SweepResult(0, 4, 0, left=False)
         assert (floor.due(), floor.desk.turns.sent) == ({}, {})
 
     def test_a_message_that_comes_in_while_its_session_is_looked_at_is_not_forgotten(
@@ -151,9 +150,9 @@ class TestSessions:
         desk.write("How wide is the crack?")
         floor.answer()
         session = floor.session()
-        desk.database.run(desk.tenant_id, lambda tx: work_due.mark(tx, "session", session, desk.clock()))
+        desk.database.run(desk.tenant_id, lambda tx: work_due.schedule(tx, "session", session, desk.clock()))
         desk.clock.now += MINUTE
-        outcomes: list[Swept] = []
+        outcomes: list[SweepResult] = []
         net = floor.net(open_database())
         with desk.database.transaction(desk.tenant_id) as tx:
             tx._connection.execute("UPDATE sessions SET last_active_at = now() WHERE id = %s", (session,))
@@ -165,7 +164,7 @@ class TestSessions:
                 "UPDATE messages SET state = 'unanswered', turn_id = NULL WHERE direction = 'inbound'"
             )
         looking.join(10)
-        assert outcomes == [Swept(1, 0, 0, left=False)]
+        assert outcomes == [SweepResult(1, 0, 0, left=False)]
 
 
 class TestReplies:
@@ -208,7 +207,7 @@ class TestReplies:
     @pytest.mark.parametrize("state", ["sent", "delivered", "read", "failed", "unknown", "held"])
     def test_one_that_is_through_or_a_persons_matter_is_settled(self, floor: Floor, unsent: UUID, state: str) -> None:
         floor.desk.rows(f"UPDATE outbox SET state = '{state}' RETURNING 1")
-        assert floor.sweep() == Swept(0, 1, 0, left=False)
+        assert floor.sweep() == SweepResult(0, 1, 0, left=False)
         assert (self.woken(floor), floor.due()) == ([], {})
 
 
@@ -273,24 +272,24 @@ class TestSweeping:
         ids = [uuid4() for _ in range(count)]
         with floor.desk.database.transaction(floor.desk.tenant_id) as tx:
             for index, one in enumerate(ids):
-                work_due.mark(tx, "session", one, floor.desk.clock.now + index * timedelta(seconds=1))
+                work_due.schedule(tx, "session", one, floor.desk.clock.now + index * timedelta(seconds=1))
         return ids
 
     def test_more_than_fits_is_said_and_the_next_goes_on(
         self, floor: Floor, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        monkeypatch.setattr(sweeping, "MOST", 3)
+        monkeypatch.setattr(sweeping, "MAX_ITEMS", 3)
         self.mark(floor, 5)
-        assert floor.sweep() == Swept(0, 3, 0, left=True)
+        assert floor.sweep() == SweepResult(0, 3, 0, left=True)
         assert "SweepBehind" in capsys.readouterr().out
-        assert floor.sweep(timedelta()) == Swept(0, 2, 0, left=False)
+        assert floor.sweep(timedelta()) == SweepResult(0, 2, 0, left=False)
         assert "SweepBehind" not in capsys.readouterr().out
 
     def test_nothing_new_is_begun_when_the_time_is_nearly_over(self, floor: Floor) -> None:
         self.mark(floor, 5)
         floor.desk.clock.now += GRACE
         left = iter([60.0, 11.0, 9.0])
-        assert sweep(floor.net(), lambda: next(left)) == Swept(0, 2, 0, left=True)
+        assert sweep(floor.net(), lambda: next(left)) == SweepResult(0, 2, 0, left=True)
 
     def test_two_at_once_wake_once(self, floor: Floor, open_database: Callable[[], Database]) -> None:
         floor.desk.write("How wide is the crack?")
@@ -298,7 +297,7 @@ class TestSweeping:
         floor.desk.clock.now += GRACE + MINUTE
         together, swept = Barrier(4), []
 
-        def one(net: Net) -> None:
+        def one(net: SweepDependencies) -> None:
             together.wait()
             swept.append(sweep(net, lambda: 60.0))
 
@@ -310,20 +309,17 @@ class TestSweeping:
         assert sum(one.woken for one in swept) == 1
         assert len(floor.desk.turns.sent) == 1
 
-    def test_one_that_breaks_the_look_stands_in_nobodys_way(
-        self, floor: Floor, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        def break_off(net: Net, tx: object, due: Due) -> None:
+    def test_one_that_breaks_the_look_stands_in_nobodys_way(self, floor: Floor) -> None:
+        def break_off(tx: object, work: DueWork, now: datetime) -> None:
             raise ZeroDivisionError
 
-        finders = {**sweeping._FINDERS, "tool_call": break_off}
-        monkeypatch.setattr(sweeping, "_FINDERS", finders)
+        floor.finders = {"tool_call": break_off}
         broken = uuid4()
         floor.desk.database.run(
-            floor.desk.tenant_id, lambda tx: work_due.mark(tx, "tool_call", broken, floor.desk.clock.now)
+            floor.desk.tenant_id, lambda tx: work_due.schedule(tx, "tool_call", broken, floor.desk.clock.now)
         )
         self.mark(floor, 2)
-        assert floor.sweep() == Swept(0, 2, 0, left=False)
+        assert floor.sweep() == SweepResult(0, 2, 0, left=False)
         assert timedelta(minutes=50) < floor.due()["tool_call"] - floor.desk.clock.now < timedelta(minutes=61)
 
     def test_a_queue_that_is_away_loses_nothing(self, floor: Floor) -> None:
@@ -339,13 +335,11 @@ class TestSweeping:
 class TestWakeUps:
     """The same by the minute, for one piece of work."""
 
-    def test_one_that_is_early_comes_again_and_the_database_is_not_asked(self, floor: Floor) -> None:
-        before = floor.desk.database.statements.count
+    def test_one_that_is_early_comes_again(self, floor: Floor) -> None:
         due_at = floor.desk.clock.now + timedelta(hours=2)
         floor.wake_up("tool_call", uuid4(), due_at)
         ((body, seconds),) = floor.wakeups.sent
-        assert (Due.from_json(body).due_at, 7190 < seconds <= 7200) == (due_at, True)
-        assert floor.desk.database.statements.count == before
+        assert (DueWork.from_json(body).due_at, 7190 < seconds <= 7200) == (due_at, True)
 
     def test_one_that_is_due_wakes_and_is_done_with(self, floor: Floor) -> None:
         floor.desk.write("How wide is the crack?")
@@ -360,9 +354,9 @@ class TestWakeUps:
 
     def test_one_whose_work_was_put_off_comes_when_that_is_due(self, floor: Floor) -> None:
         work, later = uuid4(), floor.desk.clock.now + timedelta(hours=1)
-        floor.desk.database.run(floor.desk.tenant_id, lambda tx: work_due.mark(tx, "tool_call", work, later))
+        floor.desk.database.run(floor.desk.tenant_id, lambda tx: work_due.schedule(tx, "tool_call", work, later))
         floor.wake_up("tool_call", work, floor.desk.clock.now)
-        assert [Due.from_json(body).due_at for body, _ in floor.wakeups.sent] == [later]
+        assert [DueWork.from_json(body).due_at for body, _ in floor.wakeups.sent] == [later]
 
     def test_one_whose_work_somebody_is_at_comes_when_they_should_be_done(self, floor: Floor) -> None:
         floor.desk.write("How wide is the crack?")
@@ -370,11 +364,11 @@ class TestWakeUps:
         until = floor.desk.clock.now + 2 * MINUTE
         floor.desk.rows(f"UPDATE sessions SET lease_until = '{until.isoformat()}' RETURNING 1")
         floor.wake_up("session", self.session_of(floor), floor.due()["session"])
-        assert [Due.from_json(body).due_at for body, _ in floor.wakeups.sent] == [until + MINUTE]
+        assert [DueWork.from_json(body).due_at for body, _ in floor.wakeups.sent] == [until + MINUTE]
 
     @pytest.mark.parametrize("change", [{"kind": "other"}, {"id": "x"}, {"due_at": "soon"}, {"tenant_id": None}])
     def test_one_that_is_none_is_refused(self, floor: Floor, change: JsonObject) -> None:
-        body = Due(floor.desk.tenant_id, "session", uuid4(), floor.desk.clock.now).to_json()
+        body = DueWork(floor.desk.tenant_id, "session", uuid4(), floor.desk.clock.now).to_json()
         with pytest.raises(MalformedPayload):
             wake_up(floor.net(), {**body, **change})
 
@@ -394,7 +388,7 @@ class TestPrompts:
         return int(str(ledgers)), int(str(words))
 
     def look_at(self, floor: Floor) -> list[datetime]:
-        every = floor.desk.database.run(None, lambda tx: work_due.due(tx, floor.desk.clock() + 99 * DAY, 99))
+        every = floor.desk.database.run(None, lambda tx: work_due.overdue(tx, floor.desk.clock() + 99 * DAY, 99))
         return [one.due_at for one in every if one.kind == "ledgers"]
 
     def test_a_month_goes_when_its_last_day_is_old_enough(self, floor: Floor) -> None:
@@ -428,7 +422,7 @@ class TestPrompts:
 
     def test_many_go_a_bounded_number_at_a_time(self, floor: Floor, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(retention, "_AT_ONCE", 2)
-        monkeypatch.setattr(sweeping, "_BATCHES", 2)
+        monkeypatch.setattr(retention, "_BATCHES", 2)
         floor.desk.write("How wide is the crack?")
         floor.answer()
         (april,) = self.look_at(floor)

@@ -8,7 +8,6 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from parlour.infra.batch import process, wait
 from parlour.infra.errors import (
     DatabaseUnavailable,
     LeaseHeld,
@@ -20,7 +19,8 @@ from parlour.infra.errors import (
 )
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import SecondsLeft
-from parlour.infra.visibility import hastener
+from parlour.jobs.batches import process, wait
+from parlour.jobs.visibility import visibility_shortener
 from tests.functions.deployed import CONTEXT
 
 ARN = "arn:aws:sqs:eu-west-1:123456789012:intake.fifo"
@@ -180,13 +180,13 @@ class TestVisibility:
         client, url = queue
         assert "Messages" not in client.receive_message(QueueUrl=url)
 
-        process(batch(record), CONTEXT, Worker(a=MalformedPayload()), hastener(client))
+        process(batch(record), CONTEXT, Worker(a=MalformedPayload()), visibility_shortener(client))
 
         assert len(client.receive_message(QueueUrl=url)["Messages"]) == 1
 
     def test_a_queue_that_refuses_changes_nothing_about_the_answer(self, queue: tuple[Any, str]) -> None:
         record = {**self.receive(queue, {"n": "a"}), "receiptHandle": "stale"}
 
-        response = process(batch(record), CONTEXT, Worker(a=DatabaseUnavailable()), hastener(queue[0]))
+        response = process(batch(record), CONTEXT, Worker(a=DatabaseUnavailable()), visibility_shortener(queue[0]))
 
         assert failed(response) == ["m1"]

@@ -9,10 +9,10 @@ import pytest
 from botocore.exceptions import ClientError
 from moto import mock_aws
 
-from parlour.infra.dead_letters import Discarded, Redriven, SqsDeadLetters
 from parlour.infra.errors import QueueUnavailable
 from parlour.infra.jsonable import digest
 from parlour.infra.queues import QueueMessage, SqsQueue
+from parlour.jobs.dead_letters import Discarded, Redriven, SqsDeadLetters
 
 
 class Queues:
@@ -67,7 +67,7 @@ def queues(monkeypatch: pytest.MonkeyPatch) -> Iterator[Queues]:
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "testing")
     monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
-    monkeypatch.setattr("parlour.infra.dead_letters._WAIT_SECONDS", 0)
+    monkeypatch.setattr("parlour.jobs.dead_letters._WAIT_SECONDS", 0)
     with mock_aws():
         yield Queues()
 
@@ -110,7 +110,7 @@ def test_what_one_redrive_holds_no_other_takes(queues: Queues) -> None:
 def test_killed_before_the_delete_a_letter_is_moved_again_and_arrives_once(
     queues: Queues, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("parlour.infra.dead_letters._HIDDEN_SECONDS", 0)
+    monkeypatch.setattr("parlour.jobs.dead_letters._HIDDEN_SECONDS", 0)
     queues.die(("priya", 1))
     with pytest.raises(QueueUnavailable):
         queues.letters(Dying(queues.client)).redrive(1)

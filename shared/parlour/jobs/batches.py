@@ -22,7 +22,7 @@ from parlour.infra import log
 from parlour.infra.errors import CallerError, LeaseLost, MalformedPayload, RetryError
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import SecondsLeft
-from parlour.infra.visibility import Hasten
+from parlour.jobs.visibility import ShortenVisibility
 
 _FIRST_SECONDS = 5
 _LONGEST_SECONDS = 300
@@ -33,7 +33,7 @@ def process(
     event: Mapping[str, Any],
     context: Any,
     handle: Callable[[JsonObject, SecondsLeft], None],
-    hasten: Hasten | None = None,
+    shorten_visibility: ShortenVisibility | None = None,
 ) -> dict[str, Any]:
     """Give each message's body to `handle`, in order; the answer names the messages to deliver again.
 
@@ -53,10 +53,10 @@ def process(
         processor=processor,
         context=context,
     )
-    if hasten:
+    if shorten_visibility:
         for record, (_, error, _) in zip(processor.fail_messages, processor.exceptions, strict=True):
             failed = cast(SQSRecord, record)
-            hasten(failed.queue_url, failed.receipt_handle, wait(error, _receives(failed)))
+            shorten_visibility(failed.queue_url, failed.receipt_handle, wait(error, _receives(failed)))
     return dict(response)
 
 

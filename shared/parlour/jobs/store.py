@@ -1,0 +1,5 @@
+"""The named queries of due work."""
+
+from parlour.infra.queries import Queries
+
+SQL = Queries.beside(__file__)

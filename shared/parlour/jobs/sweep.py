@@ -1,0 +1,177 @@
+"""The sweep: find overdue work that nobody looks after, and wake its worker again.
+
+A wake-up gets lost when a worker dies between its commit and its message, or when a message ends among the dead
+letters. Redelivery and duplicates repair most of it; the sweep repairs all of it. Rooms offer a finder for each kind of
+their work, and bootstrap registers them. A finder looks at the work under its own lock, so nothing that comes in at the
+same moment is lost and two sweeps wake nothing twice. Woken work is looked at again later, and later each time: it is
+never dropped, and work that is broken for good is not hammered.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Literal, Protocol
+
+from parlour.infra import log
+from parlour.infra.errors import RetryError
+from parlour.infra.jsonable import JsonObject
+from parlour.infra.postgres import Database, SecondsLeft, Transaction
+from parlour.infra.queues import Delays, Queue, QueueMessage
+from parlour.jobs import work_due
+from parlour.jobs.backoff import LONGEST_WAIT
+from parlour.jobs.work_due import GRACE, DueWork, Kind
+
+#: Pieces of work that one sweep looks at; at some ten milliseconds each.
+MAX_ITEMS = 200
+
+#: When work is looked at again whose finder raised.
+RETRY_AFTER_ERROR = timedelta(hours=1)
+
+#: A sweep begins nothing new with less time than this.
+_SECONDS_KEPT = 10.0
+
+_AFTER_LEASE = timedelta(minutes=1)
+
+type Outcome = Literal["woken", "settled", "busy", "overtaken", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class StaleWork:
+    """Work that is not done, as a finder sees it.
+
+    since         it waits; the longer, the later it is looked at again.
+    wake          sends the message that wakes its worker; called after the commit.
+    leased_until  a worker has it until then, and a minute later it is looked at again.
+    not_before    it is not time for it yet.
+    is_planned    nobody else wakes it: that it is found is no sign of a lost message.
+    """
+
+    since: datetime
+    wake: Callable[[], None]
+    leased_until: datetime | None = None
+    not_before: datetime | None = None
+    is_planned: bool = False
+
+    def wait_until(self, now: datetime) -> datetime | None:
+        """Return when to look again at work that is not to be woken; None for work that is."""
+        if self.not_before and self.not_before > now:
+            return self.not_before
+        return self.leased_until + _AFTER_LEASE if self.leased_until and self.leased_until > now else None
+
+
+class Finder(Protocol):
+    """Looks at one piece of due work."""
+
+    def __call__(self, tx: Transaction, work: DueWork, now: datetime, /) -> StaleWork | None:
+        """Lock the work and say what wakes it. Return None when nothing is left to do: its row is deleted."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class SweepDependencies:
+    """What a sweep runs with. wakeups: the sweep's own queue, for work that is due later."""
+
+    database: Database
+    finders: Mapping[Kind, Finder]
+    wakeups: Delays
+    clock: Callable[[], datetime]
+
+
+@dataclass(frozen=True, slots=True)
+class SweepResult:
+    """How many pieces of work were woken, were settled or had a worker; `left` when there was more than fitted."""
+
+    woken: int
+    settled: int
+    busy: int
+    left: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What became of one piece of work, and when it is looked at again."""
+
+    outcome: Outcome
+    again: datetime | None = None
+    woken: StaleWork | None = None
+
+
+def sweep(dependencies: SweepDependencies, seconds_left: SecondsLeft) -> SweepResult:
+    """Look at what is due in any tenant, oldest first. Raises RetryError when the database or a queue is away."""
+    found = dependencies.database.run(None, lambda tx: work_due.overdue(tx, dependencies.clock(), MAX_ITEMS + 1))
+    outcomes: list[Outcome] = []
+    for work in found[:MAX_ITEMS]:
+        if seconds_left() < _SECONDS_KEPT:
+            break
+        outcomes.append(_look_safely(dependencies, work))
+    left = len(outcomes) < len(found)
+    if left:
+        log.count("SweepBehind")
+    counted = Counter(outcomes)
+    result = SweepResult(counted["woken"], counted["settled"], counted["busy"], left)
+    log.info("swept", woken=result.woken, settled=result.settled, busy=result.busy, left=left)
+    return result
+
+
+def wake_up(dependencies: SweepDependencies, body: JsonObject) -> None:
+    """Look at the one piece of work that a wake-up is about, if it is due; otherwise send the wake-up again.
+
+    A wake-up that is early does not touch the database.
+    """
+    work, now = DueWork.from_json(body), dependencies.clock()
+    if work.due_at <= now:
+        found = dependencies.database.run(work.tenant_id, lambda tx: work_due.find(tx, work.kind, work.id))
+        if found is None:
+            return
+        work = found
+        if work.due_at <= now:
+            look = _look(dependencies, work)
+            if look.outcome == "busy" and look.again:
+                work = replace(work, due_at=look.again)
+    if work.due_at > now:
+        work_due.send_wakeup(dependencies.wakeups, work, now)
+
+
+def send(queue: Queue, message: QueueMessage) -> Callable[[], None]:
+    """Return what sends the message: for a StaleWork's `wake`."""
+    return lambda: queue.send([message])
+
+
+def _look_safely(dependencies: SweepDependencies, work: DueWork) -> Outcome:
+    """Look at the work; when its finder raises, look again later, so that the others do not wait for it."""
+    try:
+        return _look(dependencies, work).outcome
+    except RetryError:
+        raise
+    except Exception as problem:  # noqa: BLE001 - logged and counted, and the work stays due
+        log.error("sweep_stumbled", problem, tenant_id=work.tenant_id, kind=work.kind, id=work.id)
+        log.count("Poison")
+        later = dependencies.clock() + RETRY_AFTER_ERROR
+        dependencies.database.run(work.tenant_id, lambda tx: work_due.reschedule(tx, work, later))
+        return "failed"
+
+
+def _look(dependencies: SweepDependencies, work: DueWork) -> _Look:
+    """Wake, reschedule or settle. Committed before the message is sent: if that fails, the work is due again later."""
+    now = dependencies.clock()
+
+    def decide(tx: Transaction) -> _Look:
+        stale = dependencies.finders[work.kind](tx, work, now)
+        if stale is None:
+            work_due.complete(tx, work.kind, work.id)
+            return _Look("settled")
+        busy_until = stale.wait_until(now)
+        if busy_until:
+            look = _Look("busy", busy_until)
+        else:  # as long as it has waited already: 5 minutes, 10, 20 ... 6 hours
+            look = _Look("woken", now + min(max(now - stale.since, GRACE), LONGEST_WAIT), stale)
+        return look if look.again and work_due.reschedule(tx, work, look.again) else _Look("overtaken")
+
+    look = dependencies.database.run(work.tenant_id, decide)
+    if look.woken is not None:
+        late = int((now - work.due_at).total_seconds())
+        write_line = log.info if look.woken.is_planned else log.warning
+        write_line("left_lying", tenant_id=work.tenant_id, kind=work.kind, id=work.id, late=late)
+        look.woken.wake()
+    return look

@@ -1,0 +1,74 @@
+"""Recall compares all older messages of a conversation: by vector, by words, and after a move to another model."""
+
+from decimal import Decimal
+from uuid import UUID
+
+import pytest
+
+from parlour.infra.ids import uuid7
+from parlour.knowledge.index import embedder
+from parlour.knowledge.index.embed import Vector, embed_question
+from parlour.knowledge.index.embedder import Services
+from parlour.knowledge.index.spaces import Offer, Spaces
+from parlour.knowledge.records import backfill
+from parlour.knowledge.search.recall import recall
+from tests.desk import Desk, WordEmbedder, says
+from tests.integration.knowledge.test_reembed import Movers
+
+TELLING = "The crane's permit number is KX-4471 and it ends in May."
+ASKED = "What was the crane's permit number?"
+TURNS = 6
+
+
+@pytest.fixture
+def session(desk: Desk) -> UUID:
+    """A conversation of twelve messages, all with their rows and vectors."""
+    visitor = desk.visit()
+    made = desk.session_of(visitor)
+    for text in (TELLING, *(f"Delivery {number} of gravel came at noon." for number in range(1, TURNS))):
+        desk.write_web(visitor, made, text)
+        desk.model.script = [says("Noted, thank you.")]
+        desk.run()
+    spaces = Spaces([Offer(WordEmbedder())])
+    services = Services(desk.database, spaces, desk.embedding, backfill.backfill, Decimal(20), desk.clock, uuid7)
+    embedder.run(services, desk.tenant_id, lambda: 300.0)
+    return made
+
+
+def found(desk: Desk, session: UUID, vector: Vector | None, since: int = TURNS + 1, query: str = ASKED) -> list[str]:
+    with desk.database.transaction(desk.admin) as tx:
+        return [row.body for row in recall(desk.admin, tx, session, query=query, vector=vector, since=since)]
+
+
+def test_the_best_message_is_found_by_vector_and_words_and_by_words_alone(desk: Desk, session: UUID) -> None:
+    assert found(desk, session, embed_question(WordEmbedder(), ASKED))[0] == TELLING
+    assert found(desk, session, None) == [TELLING]
+
+
+def test_a_message_without_shared_words_is_found_by_its_vector(desk: Desk, session: UUID) -> None:
+    vector = embed_question(WordEmbedder(), TELLING)
+    assert found(desk, session, vector, query="Who knows?")[0] == TELLING
+
+
+def test_a_message_outside_the_nearest_is_found_by_its_words(
+    desk: Desk, session: UUID, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("parlour.knowledge.search.recall.POOL", 1)
+    vector = embed_question(WordEmbedder(), "Delivery 3 of gravel came at noon.")
+    assert TELLING in found(desk, session, vector)
+
+
+def test_messages_that_the_prompt_has_word_for_word_are_not_recalled(desk: Desk, session: UUID) -> None:
+    vector = embed_question(WordEmbedder(), ASKED)
+    assert TELLING not in found(desk, session, vector, since=1)
+    assert found(desk, session, vector, since=2)[0] == TELLING
+    assert not [text for text in found(desk, session, vector, since=2) if "Delivery" in text]
+
+
+def test_after_a_move_to_another_model_messages_are_compared_in_its_space(desk: Desk, session: UUID) -> None:
+    movers = Movers(desk)
+    movers.start()
+    movers.run()
+    vector = embed_question(movers.new, TELLING)
+    assert vector is not None
+    assert found(desk, session, vector, query="Who knows?")[0] == TELLING
