@@ -6,7 +6,6 @@ A page is 40 lines of about a dozen words, some 700 tokens, with a clause's head
 import csv
 import io
 import random
-import re
 from collections.abc import Callable, Mapping
 from email.message import EmailMessage
 from pathlib import Path
@@ -16,11 +15,11 @@ import docx
 import pptx
 import xlsxwriter
 
+from parlour.text.sentences import cut
 from tests import papers
 
 LINES = 40
 _WIDTH = 84
-_SENTENCE = re.compile(r"(?<=[.!?])\s+")
 
 type Page = list[str]
 """A page's lines; the first is a heading."""
@@ -30,7 +29,7 @@ def pages(count: int) -> list[Page]:
     """So many pages, the same ones every time."""
     chance = random.Random(count)
     texts = [path.read_text("utf-8") for path in sorted(Path("packs/construction/documents").rglob("*.md"))]
-    sentences = [" ".join(one.split()) for text in texts for one in _SENTENCE.split(text) if len(one.split()) > 4]
+    sentences = [" ".join(one.split()) for text in texts for one in cut(text) if len(one.split()) > 4]
     return [[f"{number}. Clause {number} of the works", *_lines(chance, sentences)] for number in range(1, count + 1)]
 
 

@@ -4,18 +4,19 @@ WhatsApp knows *bold*, _italic_, ~struck~, `code`, fenced code and quotes; links
 """
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 
 import regex
 from markdown_it import MarkdownIt
 from markdown_it.tree import SyntaxTreeNode
 
+from parlour.text import sentences
+
 WHATSAPP_LIMIT = 4096
 """The longest text message Gupshup and WhatsApp take, in characters; counted in UTF-16 units to be safe."""
 
 _FENCE = "```"
-_SENTENCE_ENDS = ".!?…।॥。"
 _GRAPHEME = r"\X"
 
 
@@ -182,11 +183,15 @@ def _split(text: str, limit: int) -> list[str]:
 def _cut(text: str, room: int) -> int:
     """Where the first part of `text` ends: at most `room` UTF-16 units from its beginning, at the best place."""
     indent = len(text) - len(text.lstrip())
-    end = used = 0
+    end = used = at = 0
+    sentence_ends = set[int]()
+    for piece in sentences.cut(text[: room + 1]):
+        sentence_ends.add(at + len(piece.rstrip()))
+        at += len(piece)
     breaks = {"paragraph": 0, "line": 0, "sentence": 0, "word": 0}
     for found in regex.finditer(_GRAPHEME, text):
         if found[0] in {" ", "\n"} and found.start() > indent:
-            breaks.update(dict.fromkeys(_ends_here(text, found.start()), found.start()))
+            breaks.update(dict.fromkeys(_ends_here(text, found.start(), sentence_ends), found.start()))
         used += _units(found[0])
         if used > room:
             break
@@ -195,10 +200,10 @@ def _cut(text: str, room: int) -> int:
     return [*liked, breaks["word"] or end or room // 2][0]
 
 
-def _ends_here(text: str, at: int) -> list[str]:
+def _ends_here(text: str, at: int, sentence_ends: Container[int]) -> list[str]:
     """What the white space at `at` stands behind."""
     kinds = ["word"]
-    if text[at - 1] in _SENTENCE_ENDS:
+    if at in sentence_ends:
         kinds.append("sentence")
     if text[at] == "\n":
         kinds.append("line")

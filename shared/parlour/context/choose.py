@@ -1,12 +1,13 @@
 """Which items of a layer get in: the best first, whole, as long as they fit; every other one with its reason. Pure."""
 
-import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from parlour.context.ledger import Entry, Reason
 from parlour.context.segment import Item, Source
 from parlour.context.tokens import Meter
+from parlour.text.similarity import containment
+from parlour.text.words import key_terms, word_parts
 
 LEAST_SCORE = 0.05
 """A recalled item below this score helps nobody; scores are between 0 and 1."""
@@ -18,10 +19,6 @@ _COVERED = 0.8
 """A text is covered by the Pulse when this much of its telling words stand there."""
 
 _RUN = 4
-_WORD = re.compile(r"[^\s!-/:-@\[-^`{-~\u00a0-\u00bf\u0964\u0965\u2000-\u206f\u3000-\u303f]+")
-"""What stands between spaces and punctuation: vowel signs of Indian scripts are no letters to `\\w`, emoji no words."""
-
-_TELLING_FROM = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +81,8 @@ def distinct(
 
 def covered(items: Sequence[Item], pulse: str) -> frozenset[Item]:
     """The items that the Pulse speaks for: they come after all others, last but not lost."""
-    if not (words := _telling(pulse)):
-        return frozenset()
-    return frozenset(one for one in items if (own := _telling(one.text)) and len(own & words) / len(own) >= _COVERED)
+    told = key_terms(pulse)
+    return frozenset(item for item in items if containment(key_terms(item.text), told) >= _COVERED)
 
 
 def because_covered(entries: Sequence[Entry], covered: Collection[Item]) -> tuple[Entry, ...]:
@@ -95,11 +91,6 @@ def because_covered(entries: Sequence[Entry], covered: Collection[Item]) -> tupl
     return tuple(
         replace(one, reason=reason) if one.reason == "over_budget" and one.item in covered else one for one in entries
     )
-
-
-def words_in(text: str) -> list[str]:
-    """The words of a text in any script that writes spaces; of one that writes none, what stands between points."""
-    return _WORD.findall(text)
 
 
 def _taken(meter: Meter, item: Item, left: int, most: int, between: int) -> Entry:
@@ -114,15 +105,12 @@ def _taken(meter: Meter, item: Item, left: int, most: int, between: int) -> Entr
 
 
 def _runs(text: str) -> frozenset[tuple[str, ...]]:
-    plain = [word.lower() for word in words_in(text)]
+    plain = [part.casefold() for part in word_parts(text)]
     if len(plain) < _RUN:
         return frozenset([tuple(plain)]) if plain else frozenset()
     return frozenset(tuple(plain[place : place + _RUN]) for place in range(len(plain) - _RUN + 1))
 
 
 def _is_same(one: frozenset[tuple[str, ...]], other: frozenset[tuple[str, ...]]) -> bool:
-    return len(one & other) / min(len(one), len(other)) >= _SAME
-
-
-def _telling(text: str) -> frozenset[str]:
-    return frozenset(word.lower() for word in words_in(text) if len(word) >= _TELLING_FROM or word.isdigit())
+    shorter, longer = sorted((one, other), key=len)
+    return containment(shorter, longer) >= _SAME

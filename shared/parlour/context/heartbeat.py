@@ -7,7 +7,6 @@ from parlour.context.segment import Layer
 from parlour.context.tokens import Meter
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 MOST = 60
 """Tokens of the layer with its wrapping (design section 7, layer 9); the wrapping takes 25 of them."""
@@ -24,7 +23,7 @@ def text(meter: Meter, now: datetime, channel: str, locale: str | None, name: st
     not said; then the name loses its last words, and one whose first word does not fit is left out: half a word is
     nobody's name.
     """
-    day = f"{WEEKDAYS[now.weekday()][:3]} {now.day} {_MONTHS[now.month - 1]} {now.year}"
+    day = f"{WEEKDAYS[now.weekday()][:3]} {now.day} {now:%b %Y}"
     moment = f"{day} {now:%H:%M} UTC, turn {turn}"
     hinted, plain = _CHANNELS.get(channel, (channel, channel))
     spoken, words = (locale or "")[:_LONGEST_LOCALE], (name or "").split()

@@ -9,12 +9,13 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from parlour.context import recap
-from parlour.context.choose import words_in
 from parlour.context.ledger import Entry, Reason
 from parlour.context.past import WITHDRAWN, PastTurn
 from parlour.context.segment import Block, Item, Lot, Source, foreign, joined, tagged, words
 from parlour.context.stored_text import StoredText
 from parlour.context.tokens import Meter
+from parlour.text.similarity import containment
+from parlour.text.words import key_terms
 
 SUMMARY_TOKENS = 1_000
 """The longest summary; with what stands beside it the 1,500 of a long conversation (design section 7, layer 3)."""
@@ -314,13 +315,5 @@ def _still(pasted: Item | None, talk: Sequence[str]) -> Item | None:
 def _is_about(talk: Sequence[str], text: str) -> bool:
     """Whether what was said since has enough of the text's own words. A talk that said nothing telling is still about
     it."""
-    spoken = {word for one in talk for word in _telling(one)}
-    return not spoken or len(spoken & _telling(text)) / len(spoken) >= _ABOUT
-
-
-def _telling(text: str) -> set[str]:
-    return {
-        word.lower()
-        for word in words_in(text)
-        if len(word) >= _TELLING_FROM or any(letter.isdigit() for letter in word)
-    }
+    spoken = key_terms("\n".join(talk), _TELLING_FROM)
+    return not spoken or containment(spoken, key_terms(text, _TELLING_FROM)) >= _ABOUT

@@ -6,6 +6,8 @@ figures that a later turn is likely to ask for.
 
 import re
 
+from parlour.text.sentences import sentences
+
 MOST_WORDS, MOST_CHARACTERS = 28, 200
 """What a message is recapped with; the second for scripts that write no spaces."""
 
@@ -16,9 +18,13 @@ _BEFORE, _AFTER = 4, 2
 """Words that are kept around a figure."""
 
 _ELLIPSIS = "..."
-_SENTENCE = re.compile(r"(?<=[.!?\u0964\u0965])\s+|(?<=[\u3002\uff01\uff1f])|\n+")
-_FIGURE = re.compile(r"\d|[\u20a0-\u20bf$\u00a3\u00a5%@]|https?:|\b[A-Z]{2,}\b")
-"""Amounts, dates, identifiers, addresses, acronyms."""
+_FIGURE = re.compile(
+    r"\d|[\u20a0-\u20bf$\u00a3\u00a5%@]|https?:|\b[A-Z]{2,}\b|^(?:Dr|Mrs?|Ms|Prof|Shri|Smt|Sra?|Herr|Frau|\u0921\u0949|\u0936\u094d\u0930\u0940)\.?$"
+)
+"""Amounts, dates, identifiers, addresses, acronyms, and the titles that names follow."""
+
+_BELONGS_TO_NEXT = re.compile(r"\.$|^(?:Rs|INR|USD|EUR|GBP|AED|[\u20a0-\u20bf$\u00a3\u00a5])$")
+"""A word within a sentence that says nothing without the next one."""
 
 
 def line(text: str) -> str:
@@ -26,9 +32,11 @@ def line(text: str) -> str:
     words = text.split()
     if len(words) <= MOST_WORDS:
         return _clipped(" ".join(words))
-    first, *rest = [part.split() for part in _SENTENCE.split(text) if part.strip()]
+    first, *rest = [part.split() for part in sentences(text)]
     figures = [_around(sentence) for sentence in rest if _is_telling(sentence)]
     most = _OPENING_WORDS if figures or _is_telling(first[_OPENING_WORDS:]) else MOST_WORDS
+    while most < len(first) and most > 1 and _BELONGS_TO_NEXT.search(first[most - 1]):
+        most -= 1
     parts = [first[:most]]
     if len(first) > most and _is_telling(first[most:]):
         figures.insert(0, _around(first[most:]))

@@ -4,12 +4,12 @@ from collections.abc import Collection, Iterable, Iterator
 
 from parlour.infra.errors import PackProblem
 from parlour.knowledge.records.snapshots import placeholders
-from parlour.knowledge.text.nearest import listed, meant
 from parlour.packs import facts, prompts
 from parlour.packs.format import Agent, Binding, EntityType, Guardrail, Human, Team, Tool, WhatsApp
 from parlour.packs.locate import Located, Place
 from parlour.packs.reading import TENANT, Reading
 from parlour.packs.tools import definition_of
+from parlour.text.suggestions import listed, meant
 from parlour.tools import definition
 
 _NUMBERS = (

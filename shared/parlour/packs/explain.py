@@ -8,9 +8,9 @@ from pydantic_core import ErrorDetails
 
 from parlour.infra.errors import InvalidPack, PackProblem
 from parlour.infra.jsonable import canonical
-from parlour.knowledge.text.nearest import listed, meant, nearest
 from parlour.packs.locate import Located, Place
 from parlour.packs.part import Part
+from parlour.text.suggestions import listed, meant, nearest
 
 _KEY = "[key]"
 

@@ -7,11 +7,11 @@ from parlour.infra.errors import PackProblem
 from parlour.knowledge.records.kinds import KINDS
 from parlour.knowledge.records.properties import SOURCES, is_system, misfit
 from parlour.knowledge.records.record import PROJECT
-from parlour.knowledge.text.nearest import listed, meant
 from parlour.packs import built_in_kinds
 from parlour.packs.format import EntityType, Property, Record
 from parlour.packs.locate import Located, Place
 from parlour.packs.reading import Reading
+from parlour.text.suggestions import listed, meant
 
 _OWN_FIELDS = frozenset({"date", "author"})
 """What a document's header has fields for; its row has them among the metadata."""

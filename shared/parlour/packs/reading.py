@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from parlour.infra.errors import InvalidPack, PackProblem
-from parlour.knowledge.text.nearest import meant
 from parlour.packs import explain, front_matter, locate, spelling
 from parlour.packs.format import (
     Agent,
@@ -20,6 +19,7 @@ from parlour.packs.format import (
     Tool,
 )
 from parlour.packs.locate import Located
+from parlour.text.suggestions import meant
 
 MOST_FILES = 1_000
 MOST_YAML_BYTES = 256 * 1024

@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from decimal import Decimal
 
-from parlour.knowledge.text.nearest import meant
 from parlour.models.cap import check_cap
+from parlour.text.suggestions import meant
 
 _IDENTIFIER = r"[a-z][a-z0-9_]{0,62}"
 _RECORD_KEY = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"

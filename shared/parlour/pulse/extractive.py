@@ -1,17 +1,16 @@
 """The stand-in for where no model is configured: the newest of the material, quoted with its source. Pure."""
 
-import re
 from collections.abc import Iterator, Sequence
 
 from parlour.context.segment import Lot
 from parlour.infra.jsonable import Json, canonical
 from parlour.pulse.material.documents import Document
+from parlour.text.sentences import cut
 
 NOTE = "Offline stand-in (no model key is configured): quoted, not summed up."
 
 _CHANGES, _FILES = 3, 2
 _LONGEST = 280
-_SENTENCE_END = re.compile(r"(?<=[.!?।])\s+")
 
 
 def answer(documents: Sequence[Document]) -> str:
@@ -44,7 +43,7 @@ def _files(documents: Sequence[Document]) -> Iterator[tuple[str, int]]:
     for one in documents:
         if one.lot is Lot.DISTILLATIONS and one.title not in seen:
             body = one.text.split("\n", 1)[-1].strip()
-            seen[one.title] = f"{one.title}: {_clipped(_SENTENCE_END.split(body)[0])}", one.number
+            seen[one.title] = f"{one.title}: {_clipped(''.join(cut(body)[:1]))}", one.number
     yield from list(seen.values())[:_FILES]
 
 

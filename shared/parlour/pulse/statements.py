@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from parlour.infra.jsonable import Json, JsonObject
-from parlour.pulse.figures import Figures, figures
 from parlour.pulse.material.documents import Document
 from parlour.pulse.pulse import Statement
+from parlour.text.numbers import Figures, figures
 
 MOST = 12
 """Statements of one Pulse; further ones are left out."""

@@ -113,7 +113,7 @@ def copied(tmp_path: Path) -> Path:
     (tmp_path / "parlour").mkdir()
     for file in package.glob("*.py"):
         shutil.copy(file, tmp_path / "parlour")
-    for room in ("context", "infra"):
+    for room in ("text", "context", "infra"):
         shutil.copytree(package / room, tmp_path / "parlour" / room, ignore=shutil.ignore_patterns("__pycache__"))
     return tmp_path
 

@@ -23,6 +23,19 @@ def test_figures_dates_and_identifiers_outlive_the_words_around_them() -> None:
     assert len([word for word in line.split() if word != "..."]) <= recap.MOST_WORDS
 
 
+def test_a_line_keeps_a_currency_and_a_title_with_what_they_belong_to() -> None:
+    line = recap.line(
+        "Good morning, I hope that all of you had a restful weekend and that the site is dry again by now. "
+        "After a long walk over the site we met Dr. Rao and agreed that Rs. 2,50,000 is paid on No. 5 by then. Bye."
+    )
+    assert "Dr. Rao and agreed that Rs. 2,50,000 is paid" in line
+
+
+def test_an_opening_does_not_end_between_a_currency_and_its_amount() -> None:
+    line = recap.line("We all met at the site today and agreed to pay Rs. 2,50,000 " + "in many small parts " * 6)
+    assert "Rs. 2,50,000" in line
+
+
 def test_a_figure_late_in_one_long_sentence_is_kept() -> None:
     line = recap.line(
         "We talked about " + "many things and " * 20 + "finally agreed on 1,250 bags of cement " + "for all " * 9

@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from parlour.knowledge.index.rows import RowDraft, StoredRow, chunk_row, compare
-from parlour.knowledge.text.chunks import cut
+from parlour.text.chunking import cut
 
 
 def draft(content: str, ordinal: int = 0) -> RowDraft:

@@ -21,6 +21,11 @@ from parlour.tenancy.sessions.title import LONGEST, after
         ("வணக்கம். பணம் எப்போது வரும்?", "பணம் எப்போது வரும்?"),
         ("你好\uff01合同什么时候到期\uff1f谢谢", "合同什么时候到期\uff1f"),
         ("> **Delay** notice: 14 days", "Delay notice: 14 days"),
+        (
+            "Dr. Rao has approved the invoice for Rs. 45,000 on Monday. Please pay.",
+            "Dr. Rao has approved the invoice for Rs. 45,000 on Monday",
+        ),
+        ("नमस्ते। डॉ. राव ने रु. 45,000 मंज़ूर किए। कल मिलते हैं।", "डॉ. राव ने रु. 45,000 मंज़ूर किए"),
         ("", ""),
         ("12\n\nThe invoice is wrong.", "The invoice is wrong"),
     ],

@@ -1,14 +1,13 @@
 """A result card: what was found, of which record, and the way there. Pure."""
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import quote, urlencode
 from uuid import UUID
 
 from parlour.infra.jsonable import JsonObject
 from parlour.knowledge.search.found import Found
-from parlour.models.words import vocabulary
+from parlour.text.words import content_words, key_terms
 
 PREVIEW = 240
 """Characters of a preview: about two lines of a card."""
@@ -18,14 +17,6 @@ RELATIONS = 3
 
 _BEFORE = 70
 """Characters of a preview that stand before the first word that was asked for."""
-
-_SHORTEST = 4
-"""Letters of a word that is worth being looked for in a preview: "of" and "the" are everywhere. One with a digit in it
-may be shorter."""
-
-_COMMON = vocabulary(
-    "about does from have into that their them then there they this were what when where which will with would your"
-)
 
 _PLACEHOLDER = re.compile(r"\{\{\s*(type|key)\s*\}\}")
 
@@ -162,15 +153,10 @@ def _first_word(line: str, query: str) -> int:
     """Where the first word of the question stands in the text; 0 when none does."""
     places = [
         match.start()
-        for word in dict.fromkeys(_words(query))
+        for word in key_terms(" ".join(content_words(query)))
         if (match := re.search(rf"\b{re.escape(word)}", line, re.IGNORECASE))
     ]
     return min(places, default=0)
-
-
-def _words(query: str) -> Sequence[str]:
-    found = re.findall(r"\w+", query.casefold())
-    return [word for word in found if (len(word) >= _SHORTEST or re.search(r"\d", word)) and word not in _COMMON]
 
 
 def _deep_link(found: Found, origin: Origin) -> str | None:

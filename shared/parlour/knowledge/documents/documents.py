@@ -23,8 +23,8 @@ from parlour.knowledge.index.store import Owner
 from parlour.knowledge.records import stale
 from parlour.knowledge.records.changes import Changes
 from parlour.knowledge.records.entities import EntityKey, find_entities
-from parlour.knowledge.text.chunks import cut
 from parlour.principal import Principal
+from parlour.text.chunking import cut
 
 _RULES = 1
 """Counts the changes to how documents are cut; part of the hash, so that applying again cuts them anew."""

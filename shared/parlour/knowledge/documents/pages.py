@@ -3,12 +3,17 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
-from parlour.knowledge.text.reading import FENCE
+from parlour.text.markdown import FENCE
+from parlour.text.sentences import cut
+from parlour.text.words import word_parts
 
 _HEADING = re.compile(r"^(#{1,6})\s+(\S.*?)\s*#*\s*$")
-_ENDS = (re.compile(r"\n[ \t]*\n"), re.compile(r"\n"), re.compile(r"(?<=[.!?।…])\s"), re.compile(r"\s"))
-"""Where a page may end, best first: a paragraph, a line, a sentence, a word. Before a heading is best of all."""
+_PARAGRAPH, _LINE, _WORD = re.compile(r"\n[ \t]*\n"), re.compile(r"\n"), re.compile(r"\s")
+
+#: Characters behind a page's end that tell whether a sentence ends there.
+_CONTEXT = 24
 
 _MOST_SECTIONS = 5
 
@@ -92,10 +97,15 @@ def _stop(content: str, start: int, furthest: int) -> int:
     before = [heading.at for heading in _headings(content) if nearest < heading.at <= furthest]
     if before:
         return before[-1]
-    for pattern in _ENDS:
-        if ends := [found.end() for found in pattern.finditer(content, nearest, furthest)]:
-            return ends[-1]
-    return furthest
+    # Best first: behind a paragraph, a line, a sentence, a word.
+    shown = content[start : furthest + _CONTEXT]
+    ends = [
+        [found.end() for found in _PARAGRAPH.finditer(content, nearest, furthest)],
+        [found.end() for found in _LINE.finditer(content, nearest, furthest)],
+        [end for end in accumulate(map(len, cut(shown)), initial=start) if nearest < end <= furthest],
+        [found.end() for found in _WORD.finditer(content, nearest, furthest)],
+    ]
+    return next((places[-1] for places in ends if places), furthest)
 
 
 def _path(found: Sequence[Heading], at: int) -> tuple[str, ...]:
@@ -118,4 +128,4 @@ def _headings(content: str) -> Iterator[Heading]:
 
 
 def _folded(text: str) -> str:
-    return " ".join(re.findall(r"\w+", text.casefold()))
+    return " ".join(word_parts(text.casefold()))

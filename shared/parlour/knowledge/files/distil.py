@@ -4,7 +4,6 @@ A file is never held up by it: without a model, or when it gives nothing, the fi
 in. What a file says is material to the model, not an instruction, and its summary is cited as the file's.
 """
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -24,6 +23,7 @@ from parlour.models.aside import Aside, Asking
 from parlour.models.request import Model, ModelRequest
 from parlour.models.route import OFFLINE, Choice, available, choose
 from parlour.principal import Principal
+from parlour.text.sentences import sentences
 
 PURPOSE = "distillation"
 LONGEST_ANSWER = 400
@@ -34,7 +34,6 @@ _SECONDS = 45.0
 _SECONDS_KEPT = 15.0
 _LONGEST = 900
 _MOST_HEADINGS = 12
-_SENTENCE = re.compile(r"(?<=[.!?।])\s+")
 _INSTRUCTIONS = (
     "You write the entry of one file in a library's catalogue. In at most 120 words of plain text and in the file's own"
     " language, say what it is, for whom and about what, and keep its names, amounts, dates and identifiers as they"
@@ -94,7 +93,7 @@ def outline(pieces: Sequence[FilePiece]) -> str:
     headings = list(dict.fromkeys(piece.heading[-1] for piece in pieces if piece.heading))[:_MOST_HEADINGS]
     told = f"Contents: {'; '.join(headings)}." if len(headings) > 1 else ""
     said = ""
-    for sentence in _SENTENCE.split(" ".join(pieces[0].body.split())) if pieces else ():
+    for sentence in sentences(" ".join(pieces[0].body.split())) if pieces else ():
         if len(said) + len(sentence) + len(told) + 2 > _LONGEST:
             break
         said = f"{said} {sentence}".strip()

@@ -6,8 +6,8 @@ from dataclasses import replace
 from parlour.infra.jsonable import JsonObject
 from parlour.knowledge.files.extract.parts import FilePiece, ReadFile
 from parlour.knowledge.index.rows import RowDraft, chunk_row
-from parlour.knowledge.text.chunks import Piece
-from parlour.knowledge.text.mail import Mail
+from parlour.text.chunking import Piece
+from parlour.text.email_text import Mail
 
 CHUNK, DISTILLATION = "file_chunk", "file_distillation"
 

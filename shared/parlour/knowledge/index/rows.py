@@ -1,13 +1,13 @@
 """Searchable rows as they should be, and how that differs from the rows there are. Pure."""
 
-import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
 from parlour.infra.jsonable import JsonObject, digest
-from parlour.knowledge.text.chunks import Piece
+from parlour.text.chunking import Piece
+from parlour.text.words import word_parts
 
 _LONGEST_NAME = 120
 _LONGEST_PATH = 300
@@ -95,7 +95,7 @@ def chunk_row(piece: Piece, ordinal: int, title: str, kind: str, classification:
 
 def _restates(title: str, heading: Sequence[str]) -> bool:
     """Whether the heading has at least half of the title's words."""
-    wanted, there = (set(re.findall(r"\w+", text.casefold())) for text in (title, "".join(heading)))
+    wanted, there = (set(word_parts(text.casefold())) for text in (title, "".join(heading)))
     return 2 * len(wanted & there) >= len(wanted) > 0
 
 

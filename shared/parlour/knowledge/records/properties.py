@@ -9,7 +9,7 @@ from datetime import date
 
 from parlour.infra.errors import InvalidRequest
 from parlour.infra.jsonable import Json, JsonObject, canonical
-from parlour.knowledge.text.nearest import listed, meant
+from parlour.text.suggestions import listed, meant
 
 SOURCES = "sources"
 """Where what a record says was read: a list of `{"title", "locator", "page"}`. Any record may have it."""

@@ -9,7 +9,7 @@ from parlour.knowledge.records import store
 from parlour.knowledge.records.definition import Definition
 from parlour.knowledge.records.kinds import KINDS
 from parlour.knowledge.records.record import shown
-from parlour.knowledge.text.nearest import listed, meant
+from parlour.text.suggestions import listed, meant
 
 
 def definitions(tx: Transaction) -> dict[str, Definition]:

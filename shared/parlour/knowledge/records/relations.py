@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from parlour.infra.errors import InvalidRequest
-from parlour.knowledge.text.nearest import meant
+from parlour.text.suggestions import meant
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
 

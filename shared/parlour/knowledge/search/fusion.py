@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from uuid import UUID
 
 from parlour.knowledge.search.found import Found
+from parlour.text.similarity import similarity
+from parlour.text.words import word_parts
 
 K = 5
 """Of reciprocal rank fusion, 1 / (K + place)."""
@@ -114,8 +116,8 @@ def _spread(rows: Sequence[Placed], most: int) -> list[Found]:
     texts: list[frozenset[str]] = []
     times: Counter[UUID] = Counter()
     for row in rows:
-        words = frozenset(re.findall(r"\w+", row.body.casefold()))
-        if len(words) >= _LEAST_WORDS and any(_overlap(words, others) >= _ALIKE for others in texts):
+        words = frozenset(word_parts(row.body.casefold()))
+        if len(words) >= _LEAST_WORDS and any(similarity(words, others) >= _ALIKE for others in texts):
             continue
         texts.append(words)
         owner = row.document_id or row.file_id
@@ -124,7 +126,3 @@ def _spread(rows: Sequence[Placed], most: int) -> list[Found]:
         kept.append(replace(row, score=score))
     kept.sort(key=lambda row: (-row.score, row.row_id))
     return kept[:most]
-
-
-def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
-    return len(one & other) / (len(one | other) or 1)

@@ -3,19 +3,19 @@
 import re
 from collections.abc import Sequence
 
-from parlour.models.words import content_words, vocabulary
+from parlour.text.words import content_words, word_list, word_parts
 
 _LONGEST_BEFORE = 500
 """Characters of the turn before: small embedding models read about a thousand, and the question itself comes first."""
 
-_POINTERS = vocabulary("it its that this they them their those these he she him his her same one ones former latter")
+_POINTERS = word_list("it its that this they them their those these he she him his her same one ones former latter")
 _GOES_ON = re.compile(r"(?:and|but|or|then|also|what about|how about)\b", re.IGNORECASE)
 
 
 def unsaid(query: str, asked: Sequence[str]) -> Sequence[str]:
     """What the user wrote last, when the query leans on it: it points there, goes on from there, or names next to
     nothing. `asked`: what they wrote, oldest first, the query itself perhaps among it."""
-    words = {one.casefold() for one in re.findall(r"\w+", query)}
+    words = {part.casefold() for part in word_parts(query)}
     is_vague = not _POINTERS.isdisjoint(words) or _GOES_ON.match(query) or len(content_words(query)) < 2
     said = "\n".join(one.strip() for one in asked if one.strip() and one.strip() != query)
     return [said] if is_vague and said else []

@@ -12,9 +12,9 @@ from parlour.knowledge.index import pending
 from parlour.knowledge.records import entities, registry
 from parlour.knowledge.records.entities import Entity, EntityKey
 from parlour.knowledge.records.record import named, shown
-from parlour.knowledge.text.nearest import listed, meant
 from parlour.knowledge.tools import store
 from parlour.principal import Principal
+from parlour.text.suggestions import listed, meant
 from parlour.tools.run import ToolContext
 
 _OFFERED = 8

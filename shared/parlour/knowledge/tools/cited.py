@@ -7,9 +7,9 @@ from uuid import UUID
 from parlour.infra.errors import InvalidArguments
 from parlour.infra.jsonable import Json, JsonObject
 from parlour.infra.postgres import Transaction
-from parlour.knowledge.text.nearest import listed
 from parlour.knowledge.tools import store
 from parlour.principal import Principal
+from parlour.text.suggestions import listed
 
 REFERENCES = "references"
 """How a record is linked to the record that it was read in."""

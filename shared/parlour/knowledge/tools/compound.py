@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from parlour.infra.errors import InvalidArguments
 from parlour.infra.jsonable import Json, JsonObject
 from parlour.knowledge.records.record import shown
-from parlour.knowledge.text.nearest import meant
+from parlour.text.suggestions import meant
 
 _DOCUMENT, _PROJECT = "document", "project"
 _SHARED = ("kind", "project")

@@ -14,8 +14,8 @@ from parlour.knowledge.records.record import Entity, shown
 from parlour.knowledge.search.found import Found
 from parlour.knowledge.search.search import EVERYWHERE, Scope, search
 from parlour.knowledge.search.sources import number_rows
-from parlour.knowledge.text.nearest import meant
 from parlour.knowledge.tools.asked import find, told, word
+from parlour.text.suggestions import meant
 from parlour.tools.definition import BUILT_IN, Tool
 from parlour.tools.run import Builtin, ToolContext
 

@@ -7,7 +7,8 @@ from uuid import UUID
 
 from parlour.infra.jsonable import JsonObject
 from parlour.knowledge.index.rows import RowDraft
-from parlour.memory.facts.wording import stem, telling
+from parlour.text.similarity import similarity
+from parlour.text.words import stems
 
 _ALIKE = 0.75
 """Of the telling words of both: from here on two episodes are one."""
@@ -42,11 +43,8 @@ def has_same_figures(one: str, other: str) -> bool:
 
 
 def _figures(text: str) -> set[str]:
-    return {stem(word) for word in telling(text) if any(map(str.isdigit, word))}
+    return {stem for stem in stems(text) if any(map(str.isdigit, stem))}
 
 
 def _shared(one: str, other: str) -> float:
-    first, second = ({stem(word) for word in telling(text)} for text in (one, other))
-    if not first | second or not has_same_figures(one, other):
-        return 0.0
-    return len(first & second) / len(first | second)
+    return similarity(stems(one), stems(other)) if has_same_figures(one, other) else 0.0

@@ -11,10 +11,10 @@ from parlour.infra.postgres import Transaction
 from parlour.memory.facts import store
 from parlour.memory.facts.fact import LONGEST_VALUE
 from parlour.memory.facts.keys import key_of
-from parlour.memory.facts.sensitive import is_sensitive
 from parlour.principal import Principal
 from parlour.tenancy import audit, roles
 from parlour.tenancy.labels import is_readable
+from parlour.text.sensitive import is_sensitive
 
 type CommonScope = Literal["human", "team"]
 

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from parlour.memory.facts import keys
-from parlour.memory.facts.wording import is_negative, plain, says, sentences, telling, words
+from parlour.memory.facts.wording import is_negative, plain, says, telling, words
+from parlour.text.sentences import sentences
 
 type Problem = Literal["not_users_own", "not_stated"]
 """not_users_own: the value's words are not the user's. not_stated: they only ask for it, or take nothing back."""

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from parlour.memory.facts.evidence import own_text
 from parlour.memory.facts.fact import LONGEST_VALUE, Candidate, Utterance
 from parlour.memory.facts.keys import key_of
-from parlour.memory.facts.sensitive import is_sensitive
 from parlour.memory.facts.wording import is_negative, sentences, telling, words
 from parlour.models.words import vocabulary
+from parlour.text.sensitive import is_sensitive
 
 #: No phrase is surer than another.
 _CONFIDENCE = 0.95

@@ -1,21 +1,17 @@
 """The words of a text in any script, and which of them tell something. Pure."""
 
 import re
-import unicodedata
 
-from parlour.models.words import vocabulary
+from parlour.text.sentences import sentences
+from parlour.text.words import normalized as plain
+from parlour.text.words import word_list, words
 
-_LETTER = r"[^\s!-/:-@\[-`{-~\u00a1-\u00bf\u2010-\u206f\u0964\u0965\u3000-\u3020\uff01-\uff0f\uff1a-\uff20]"
-_WORD = re.compile(rf"{_LETTER}+(?:[@.+'\u2019_/-]{_LETTER}+)*")
-"""Marks that stand inside a word, such as vowel signs, are letters here; so are the joiners of Indic scripts."""
+__all__ = ["holds", "is_negative", "plain", "says", "sentences", "stem", "telling", "words"]
 
-_ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)")
-_GROUPED = re.compile(r"(?<=\d)[,\u00a0\u202f](?=\d)")
-_SENTENCE = re.compile(r"(?<=[.!?\u0964\u0965])\s+|(?<=[\u3002\uff01\uff1f])|\n+")
 _DENSE = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]")
 """Scripts that write no spaces: Thai, Japanese, Chinese."""
 
-_EMPTY = vocabulary(
+_EMPTY = word_list(
     "a an the and or of to in on at by for from with is am are was were be been my our your his her their its i we me "
     "us you it this that these those mr mrs ms dr please now just also too very really as do does did have has had "
     "plan tier package subscription membership city town called named name user likes prefers always loves enjoys "
@@ -23,7 +19,7 @@ _EMPTY = vocabulary(
 )
 """Words that say nothing by themselves about which value it is."""
 
-_NOT = vocabulary(
+_NOT = word_list(
     "not no never none nor dislikes dislike hates hate avoids avoid without cannot don't doesn't didn't isn't aren't "
     "wasn't can't won't wouldn't nahi nahin mat नहीं मत இல்லை பிடிக்காது"
 )
@@ -37,16 +33,6 @@ _LEAST = 3
 """Letters that two forms of one word share at least."""
 
 
-def plain(text: str) -> str:
-    """The text in one spelling: composed, small letters, single spaces, digits without group marks."""
-    return _GROUPED.sub("", " ".join(unicodedata.normalize("NFKC", text).casefold().replace("\u2019", "'").split()))
-
-
-def words(text: str) -> list[str]:
-    """The words of the text in one spelling, in their order; 3rd is 3."""
-    return [_ORDINAL.sub(r"\1", word) for word in _WORD.findall(plain(text))]
-
-
 def telling(text: str) -> list[str]:
     """The words that tell something; all of them where none does by itself."""
     found = words(text)
@@ -56,11 +42,6 @@ def telling(text: str) -> list[str]:
 def is_negative(text: str) -> bool:
     """Whether the words say of something that it is not so, or not wanted."""
     return any(word in _NOT for word in words(text))
-
-
-def sentences(text: str) -> list[str]:
-    """The sentences and lines of the text, without those that have no word."""
-    return [one.strip() for one in _SENTENCE.split(text) if one.strip()]
 
 
 def holds(there: frozenset[str], word: str) -> bool:

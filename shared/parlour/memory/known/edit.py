@@ -7,12 +7,12 @@ from parlour.infra.errors import InvalidRequest, NotFound
 from parlour.infra.ids import NewId
 from parlour.infra.postgres import Transaction
 from parlour.memory.facts.fact import LONGEST_VALUE
-from parlour.memory.facts.sensitive import is_sensitive
 from parlour.memory.known import store
 from parlour.memory.known.store import Held
 from parlour.principal import Principal
 from parlour.tenancy import audit, roles
 from parlour.tenancy.labels import is_readable
+from parlour.text.sensitive import is_sensitive
 
 
 def edit(

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from parlour.context.ledger import Entry
 from parlour.context.segment import Item, Lot, Source
 from parlour.memory.recalling.told import FACTS, words_of
-from parlour.models.words import family, stems
+from parlour.text.similarity import containment
+from parlour.text.words import stems
 
 _OF_A_FACT = 0.5
 """The share of a value's telling words that a reply must have."""
@@ -36,19 +37,15 @@ def told(entries: Iterable[Entry]) -> list[Item]:
 def judged(items: Sequence[Item], said: str, asked: str) -> list[Told]:
     """Each with whether what was `said` (the reply, and what tools were asked) used it. Words that the user had just
     written themselves, `asked`, tell nothing."""
-    spoken, given = _telling(said), _telling(asked)
+    spoken, given = stems(said), stems(asked)
     return [Told(one.source, one.score, _is_used(one, spoken, given)) for one in items]
 
 
-def _is_used(item: Item, spoken: set[str], given: set[str]) -> bool:
-    own = _telling(words_of(item)) - given
+def _is_used(item: Item, spoken: frozenset[str], given: frozenset[str]) -> bool:
+    own = stems(words_of(item)) - given
     if not own:
         return False
-    shared = own & spoken
+    share = containment(own, spoken)
     if item.source.table == FACTS:
-        return len(shared) / len(own) >= _OF_A_FACT
-    return len(shared) >= min(_WORDS_OF_AN_EPISODE, len(own)) and len(shared) / len(own) >= _OF_AN_EPISODE
-
-
-def _telling(text: str) -> set[str]:
-    return {family(stem) for stem in stems(text)}
+        return share >= _OF_A_FACT
+    return len(own & spoken) >= min(_WORDS_OF_AN_EPISODE, len(own)) and share >= _OF_AN_EPISODE

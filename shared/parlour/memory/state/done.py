@@ -8,10 +8,11 @@ from parlour.infra.jsonable import Json, JsonObject
 from parlour.knowledge.tools.operations import Operation, operations
 from parlour.memory.state import bounded
 from parlour.memory.state.shape import LONGEST_NAME, Dependency, Entity, State, StateItem, clipped, words_of
+from parlour.text.similarity import similarity
 from parlour.tools.definition import Tool
 
-_SAME = 0.8
-"""A record came of an item when their names share this much of the words of each."""
+#: The share of all their words that an item and the record made from it have in common: four of five and five.
+_SAME = 0.66
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +56,9 @@ def _noted(state: State, one: Operation, names: dict[str, str], now: datetime) -
 def _promoted(state: State, handle: str, name: str, now: datetime) -> State:
     """The item that the record was made from, if one is called like it, is settled."""
     open_items = [one for one in state.items if one.status == "active" and one.kind != "question"]
-    item = max(open_items, key=lambda one: _likeness(one.title, name), default=None)
-    if item is None or _likeness(item.title, name) < _SAME:
+    words = set(words_of(name))
+    item = max(open_items, key=lambda one: similarity(set(words_of(one.title)), words), default=None)
+    if item is None or similarity(set(words_of(item.title)), words) < _SAME:
         return state
     made = _as_record(item, handle, now)
     return replace(state, items=tuple(made if one is item else one for one in state.items))
@@ -67,12 +69,6 @@ def _as_record(item: StateItem, handle: str, now: datetime) -> StateItem:
     return replace(
         item, status="resolved", promoted=handle, related_entity_ids=related, updated_at=now.isoformat()
     )  # fmt: skip
-
-
-def _likeness(title: str, name: str) -> float:
-    """How much of the words of each the two share, by the one that shares less."""
-    one, other = set(words_of(title)), set(words_of(name))
-    return len(one & other) / max(len(one), len(other)) if one and other else 0.0
 
 
 def _entity(handle: str, names: dict[str, str]) -> Entity:

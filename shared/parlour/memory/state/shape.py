@@ -8,9 +8,9 @@ what Parlour adds is `summaries` (what the notes rest on) and `promoted`.
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, get_args
 
-from parlour.context.choose import words_in
 from parlour.infra import jsonable
 from parlour.infra.jsonable import JsonObject
+from parlour.text.words import word_parts
 
 type Kind = Literal["task", "doc", "note", "idea", "question"]
 type Status = Literal["active", "resolved", "discarded"]
@@ -149,7 +149,7 @@ def clipped(text: object, most: int) -> str:
 
 def words_of(text: str) -> tuple[str, ...]:
     """What two titles are compared by."""
-    return tuple(word.casefold() for word in words_in(text))
+    return tuple(word.casefold() for word in word_parts(text))
 
 
 def without(state: State, gone: set[int]) -> State:

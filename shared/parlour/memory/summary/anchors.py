@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from parlour.context import recap
-from parlour.context.choose import words_in
 from parlour.context.tokens import count
 from parlour.infra.jsonable import JsonObject
 from parlour.knowledge.index.rows import RowDraft
 from parlour.memory.summary.stretch import Spoken, Turn
 from parlour.memory.summary.telling import telling
+from parlour.text.words import word_parts
 
 EVERY = 50
 """Messages from one anchor to the next."""
@@ -60,7 +60,7 @@ def _dates(times: Sequence[datetime]) -> str:
 
 def _topics(texts: Sequence[str]) -> list[str]:
     """The words that most of these texts have, and more than one."""
-    words = Counter(word for text in texts for word in {one.casefold() for one in words_in(text)})
+    words = Counter(word for text in texts for word in {one.casefold() for one in word_parts(text)})
     long = [(word, times) for word, times in words.most_common() if times > 1 and len(word) >= _TOPIC_FROM]
     return [word for word, _ in long[:_TOPICS]]
 

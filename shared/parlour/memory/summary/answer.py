@@ -15,6 +15,7 @@ from parlour.context.tokens import count, shortened
 from parlour.infra.jsonable import Json, JsonObject
 from parlour.memory.summary.stretch import LONGEST, Turn
 from parlour.memory.summary.telling import Said, is_told, read, telling
+from parlour.text.sentences import cut, sentences
 
 SUMMARY_TOKENS = 1_000
 """The longest summary (design section 7, layer 3)."""
@@ -24,7 +25,6 @@ LONGEST_ANSWER = 2_600
 
 _STATE_CHARACTERS = 8_000
 _FENCED = re.compile(r"\A```(?:json)?\s*\n(.*)\n```\Z", re.DOTALL)
-_SENTENCE = re.compile(r"(?<=[.!?\u0964\u0965])\s+|(?<=[\u3002\uff01\uff1f])")
 
 _INSTRUCTIONS = """You keep the summary of a long conversation between a user and an agent, so that the agent knows \
 what was said once the messages themselves are gone. You are given the summary so far, the agent's notes, and the \
@@ -151,9 +151,9 @@ def _supported(said: str, given: str) -> tuple[str, int]:
     kept: list[str] = []
     made_up = 0
     for paragraph in plain.splitlines():
-        sentences = [" ".join(one.split()) for one in _SENTENCE.split(paragraph) if one.strip()]
-        held = [one for one in sentences if _is_given(one, known)]
-        made_up += len(sentences) - len(held)
+        told = [" ".join(sentence.split()) for sentence in sentences(paragraph)]
+        held = [sentence for sentence in told if _is_given(sentence, known)]
+        made_up += len(told) - len(held)
         if held:
             kept.append(" ".join(held))
     return _short("\n".join(kept)), made_up
@@ -168,9 +168,9 @@ def _short(text: str) -> str:
     """The text in as many tokens as there may be, up to the end of a sentence where there is one."""
     if count(text) <= SUMMARY_TOKENS:
         return text
-    cut = shortened(text, SUMMARY_TOKENS)
-    whole = max(cut.rfind(mark) for mark in (". ", ".\n", "\u0964 ", "\u3002"))
-    return cut[: whole + 1] if whole > len(cut) // 2 else cut
+    short = shortened(text, SUMMARY_TOKENS)
+    whole = "".join(cut(short)[:-1]).rstrip()
+    return whole if len(whole) > len(short) // 2 else short
 
 
 def _ids(given: Json, numbers: Mapping[int, UUID]) -> tuple[tuple[UUID, ...], int]:

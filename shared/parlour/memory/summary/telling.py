@@ -6,14 +6,15 @@ for it. A model may summarise as it likes: what this finds and the summary lacks
 """
 
 import re
-import unicodedata
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Literal, get_args
 
-from parlour.context.choose import words_in
-from parlour.memory.summary import amounts
-from parlour.memory.summary.amounts import Amount
+from parlour.text import dates
+from parlour.text.numbers import Figures, Number, ascii_digits, digit_numbers, figures
+from parlour.text.sentences import sentences
+from parlour.text.words import MONTH_NUMBERS, WEEKDAY_NAMES, word_parts
 
 type Kind = Literal["identifier", "amount", "date", "name", "decision", "approval", "promise"]
 
@@ -40,22 +41,8 @@ _LOOKED_AT = "|"
 _OF = " | "
 """Between a weekday or an hour and what it is said of: by itself it tells nothing."""
 
-_SENTENCE = re.compile(
-    r"(?<!\bMr\.)(?<!\bMs\.)(?<!\bDr\.)(?<!\bMrs\.)(?<!\bRs\.)(?<!\bNo\.)(?<=[.!?\u0964\u0965])\s+"
-    r"|(?<=[\u3002\uff01\uff1f])|\n+"
-)
-_MONTH = (
-    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
-    r"|nov(?:ember)?|dec(?:ember)?)\b\.?"
-)
-_MONTH_AND_DAY = len("03-14")
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_DAY_MONTH = re.compile(rf"(?<!\d)(\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?({_MONTH})(?:,?\s+(\d{{4}}))?", re.IGNORECASE)
-_MONTH_DAY = re.compile(rf"\b({_MONTH})\s+(\d{{1,2}})(?:st|nd|rd|th)?(?![\d:])(?:,?\s+(\d{{4}}))?", re.IGNORECASE)
-_ISO = re.compile(r"(?<!\d)(\d{4})-(\d{1,2})-(\d{1,2})(?!\d)")
 _OTHER_DATES = (
-    re.compile(r"(?<![\d/.])\d{1,2}[/.]\d{1,2}[/.](?:\d{4}|\d{2})(?![\d/])"),
-    re.compile(r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b", re.IGNORECASE),
+    re.compile(rf"(?<![^\W\d_])(?:{'|'.join(WEEKDAY_NAMES)})(?![^\W\d_])", re.IGNORECASE),
     re.compile(r"(?<!\d)\d{1,2}(?:[:.]\d{2})?\s?(?:[ap]\.?m\b\.?)|(?<![\d:])\d{1,2}:\d{2}(?![\d:])", re.IGNORECASE),
 )
 _ADDRESSES = re.compile(r"https?://[^\s<>\"']+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
@@ -65,6 +52,7 @@ _CODE = re.compile(
 )
 _LONG_NUMBER = re.compile(r"(?<![A-Za-z0-9.,])#?\d{5,}(?![A-Za-z0-9]|[.,]\d)|(?<![A-Za-z0-9])#\d+")
 _NAMED_CODE = re.compile(r"(?<=\bcode )(?:is |no\.? )?\d{3,}|(?<=\b(?:gate|room|flat|slot) )\d{3,}", re.IGNORECASE)
+_CODES = (_PHONE, _CODE, _LONG_NUMBER, _NAMED_CODE)
 _NO_CODE = re.compile(r"\d+(?:st|nd|rd|th|am|pm|[kmgx]|bn|mn|kg|km|cm|mm|ml|kw|mw|hrs?|mins?|m[23])", re.IGNORECASE)
 _NAME = r"(?-i:[A-Z])[^\W\d_]*(?:['\u2019-][^\W\d_]+)*(?=[\s.,;:!?)\]\"]|$)"
 _CALLED = re.compile(
@@ -96,12 +84,7 @@ _PROMISED = re.compile(
 _SENTENCES: tuple[tuple[Kind, re.Pattern[str]], ...] = (
     ("approval", _APPROVED), ("decision", _DECIDED), ("promise", _PROMISED),
 )  # fmt: skip
-_NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
-_NO_NAMES = frozenset({
-    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
-    "december", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "i", "ok", "hello",
-    "sorry",
-})  # fmt: skip
+_NO_NAMES = MONTH_NUMBERS.keys() | WEEKDAY_NAMES | {"i", "ok", "hello", "sorry"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,18 +101,16 @@ class Said:
     """A text as it is searched for what must survive: its letters and digits alone, its figures, dates and words."""
 
     squashed: str
-    amounts: frozenset[Amount]
-    days: frozenset[str]
+    figures: Figures
     words: frozenset[str]
 
 
 def telling(text: str) -> list[Telling]:
     """What of a text must survive, each value once, in the order of the text."""
     found: dict[tuple[str, str], Telling] = {}
-    for sentence in _SENTENCE.split(text):
-        if sentence.strip():
-            for one in _of(" ".join(sentence.split())):
-                found.setdefault((one.kind, one.value), one)
+    for sentence in sentences(text):
+        for one in _of(" ".join(sentence.split())):
+            found.setdefault((one.kind, one.value), one)
         if len(found) >= _MOST:
             break
     return [*found.values()][:_MOST]
@@ -137,56 +118,54 @@ def telling(text: str) -> list[Telling]:
 
 def read(text: str) -> Said:
     """A text to look things up in."""
-    plain = _digits(text).casefold()
-    words = frozenset(words_in(plain))
-    spelt = {Amount(str(number), "") for number, word in enumerate(_NUMBERS, start=1) if word in words}
-    days = frozenset(_days(_digits(text)))
-    figures = {one for found in telling(text) if found.kind == "amount" for one in amounts.of(found.value)}
-    return Said(_squashed(plain), frozenset(amounts.of(_without_days(plain)) | figures | spelt), days, words)
+    plain = ascii_digits(text).casefold()
+    words = frozenset(word_parts(plain))
+    known = figures(text)
+    if "one" in words:
+        known = replace(known, numbers=(*known.numbers, Number(frozenset({Decimal(1)}))))
+    return Said(_squashed(plain), known, words)
 
 
 def is_told(one: Telling, said: Said) -> bool:
     """Whether a text says this, in these words or in other ones that mean the same to anybody."""
     if one.kind == "amount":
-        return any(wanted.is_told_by(there) for wanted in amounts.of(one.value) for there in said.amounts)
+        return any(
+            wanted.is_same_amount(there) for wanted in digit_numbers(one.value) for there in said.figures.numbers
+        )
     value, _, about = one.value.partition(_OF)
     if one.kind == "date":
-        return any(_is_day(value, there) for there in said.days) or (
-            _squashed(value) in said.squashed and _says(about, said)
-        )
+        if not about and (date := dates.from_value(value)):
+            return date.is_in(said.figures.dates)
+        return _squashed(value) in said.squashed and _says(about, said)
     if one.kind == "identifier":
         return _squashed(value) in said.squashed
     if one.kind == "name":
-        return said.words.issuperset(words_in(value))
+        return said.words.issuperset(word_parts(value))
     return _says(value, said)
-
-
-def _is_day(one: str, other: str) -> bool:
-    """Whether two dates are one: the year counts where both name it."""
-    return one == other or (len(one) != len(other) and one[-_MONTH_AND_DAY:] == other[-_MONTH_AND_DAY:])
-
-
-def _without_days(text: str) -> str:
-    for pattern in (*_DAYS, *_OTHER_DATES):
-        text = pattern.sub(_LOOKED_AT, text)
-    return text
 
 
 def _says(sentence: str, said: Said) -> bool:
     """Whether enough of a sentence's telling words are there."""
-    words = [word for word in words_in(sentence) if len(word) >= _TELLING_FROM]
+    words = [word for word in word_parts(sentence) if len(word) >= _TELLING_FROM]
     return sum(word in said.words for word in words) >= len(words) * _ENOUGH
 
 
 def _of(sentence: str) -> Iterator[Telling]:
     """What one sentence tells. What was found is not looked at again: a date is no amount, an amount no code."""
-    rest = _digits(sentence)
-    for kind, patterns in _FIGURES:
-        for pattern in patterns:
-            for found in pattern.finditer(rest):
-                if value := _value(kind, found, sentence):
-                    yield Telling(kind, value, _around(sentence, found.start(), found.end()))
-            rest = pattern.sub(lambda one: _LOOKED_AT * len(one[0]), rest)
+    rest = ascii_digits(sentence)
+    yield from _matches("identifier", (_ADDRESSES,), sentence, rest)
+    days, rest = dates.take_dates(_without((_ADDRESSES,), rest))
+    for day in days:
+        if day.date.day:
+            yield Telling("date", day.date.value, _around(sentence, day.start, day.end))
+    yield from _matches("date", _OTHER_DATES, sentence, rest)
+    rest = _without(_OTHER_DATES, rest)
+    for number in digit_numbers(rest):
+        if number.is_amount:
+            value = rest[number.start : number.end].strip().casefold()[:_LONGEST_VALUE].rstrip(".,/-")
+            yield Telling("amount", value, _around(sentence, number.start, number.end))
+            rest = rest[: number.start] + _LOOKED_AT * (number.end - number.start) + rest[number.end :]
+    yield from _matches("identifier", _CODES, sentence, rest)
     for found in (*_CALLED.finditer(sentence), *_CAPITALS.finditer(sentence)):
         name = found["name"] if "name" in found.re.groupindex else found[0]
         if name.casefold().split()[0] not in _NO_NAMES:
@@ -199,31 +178,32 @@ def _settled(sentence: str) -> Iterator[Telling]:
     """What a sentence decides, approves or promises; a question does nothing of it."""
     for kind, pattern in _SENTENCES:
         if found := pattern.search(sentence):
-            value = " ".join(words_in(sentence.casefold()))[:_LONGEST_VALUE]
+            value = " ".join(word_parts(sentence.casefold()))[:_LONGEST_VALUE]
             yield Telling(kind, value, _around(sentence, found.start(), found.end()))
 
 
-def _value(kind: Kind, found: re.Match[str], sentence: str) -> str:
+def _matches(kind: Kind, patterns: Sequence[re.Pattern[str]], sentence: str, rest: str) -> Iterator[Telling]:
+    """What the patterns find in what is left of the sentence, each pattern in what those before it left."""
+    for pattern in patterns:
+        for found in pattern.finditer(rest):
+            if value := _value(kind, found[0].strip().casefold(), sentence):
+                yield Telling(kind, value, _around(sentence, found.start(), found.end()))
+        rest = _without((pattern,), rest)
+
+
+def _without(patterns: Sequence[re.Pattern[str]], text: str) -> str:
+    for pattern in patterns:
+        text = pattern.sub(lambda found: _LOOKED_AT * len(found[0]), text)
+    return text
+
+
+def _value(kind: Kind, said: str, sentence: str) -> str:
     """What identifies it; "" for what only looks like one."""
-    said = found[0].strip().casefold()
-    if found.re in _DAYS:
-        return next(iter(_days(found[0])), "")
     if kind == "date":
-        return f"{said}{_OF}{' '.join(words_in(sentence.casefold()))}"[:_LONGEST_VALUE]
-    if kind == "identifier" and (_NO_CODE.fullmatch(said) or len(_squashed(said)) < 3):
+        return f"{said}{_OF}{' '.join(word_parts(sentence.casefold()))}"[:_LONGEST_VALUE]
+    if _NO_CODE.fullmatch(said) or len(_squashed(said)) < 3:
         return ""
     return said[:_LONGEST_VALUE].rstrip(".,/-")
-
-
-def _days(text: str) -> Iterator[str]:
-    """The dates of a text as 2026-03-14, or 03-14 where none names the year. It may 5 times: that is no month."""
-    for found in _ISO.finditer(text):
-        yield f"{found[1]}-{int(found[2]):02}-{int(found[3]):02}"
-    for pattern, month, day in ((_DAY_MONTH, 2, 1), (_MONTH_DAY, 1, 2)):
-        for found in pattern.finditer(text):
-            if found[month] != "may" or found[3]:
-                year = f"{found[3]}-" if found[3] else ""
-                yield f"{year}{_MONTHS.index(found[month][:3].lower()) + 1:02}-{int(found[day]):02}"
 
 
 def _around(sentence: str, start: int, end: int) -> str:
@@ -241,24 +221,6 @@ def _around(sentence: str, start: int, end: int) -> str:
     return sentence[begin : begin + MOST_CHARACTERS].strip()
 
 
-def _digits(text: str) -> str:
-    """The text with the digits of any script as 0 to 9."""
-    if text.isascii():
-        return text
-    return "".join(
-        str(unicodedata.digit(one)) if one.isdecimal() and not one.isascii() else one for one in text
-    )  # fmt: skip
-
-
 def _squashed(text: str) -> str:
     """Letters and digits alone: a number is the same with and without its blanks and dashes."""
     return "".join(one for one in text.casefold() if one.isalnum() or one in "+@")
-
-
-_DAYS = (_ISO, _DAY_MONTH, _MONTH_DAY)
-_FIGURES: tuple[tuple[Kind, tuple[re.Pattern[str], ...]], ...] = (
-    ("identifier", (_ADDRESSES,)),
-    ("date", (*_DAYS, *_OTHER_DATES)),
-    ("amount", amounts.PATTERNS),
-    ("identifier", (_PHONE, _CODE, _LONG_NUMBER, _NAMED_CODE)),
-)

@@ -7,6 +7,8 @@ A message that only greets gives no name; the next one may.
 import re
 import unicodedata
 
+from parlour.text.sentences import sentences
+
 LONGEST = 60
 """Characters of a title that code makes; one that a person gives may have 200."""
 
@@ -16,7 +18,6 @@ _SHORTEST = 3
 _STOPS = ".!?\u0964\u0965\u3002\uff01\uff1f"
 """What sentences end with: Latin, Devanagari, Chinese and Japanese."""
 
-_SENTENCE = re.compile(r"(?<=[.!?\u0964\u0965])\s+|(?<=[\u3002\uff01\uff1f])|\n+")
 _GREETINGS = (
     "hi", "hello", "hey", "hiya", "good morning", "good afternoon", "good evening", "good day", "greetings",
     "namaste", "namaskar", "namaskaram", "vanakkam", "salaam", "hola", "buenos dias", "buenos días", "bonjour", "hallo",
@@ -37,7 +38,7 @@ _CLINGING = frozenset({"Mn", "Mc", "Me", "Cf"})
 
 def after(text: str) -> str:
     """The title that a message gives its session, at most 60 characters; empty when it says too little."""
-    for part in _SENTENCE.split(text):
+    for part in sentences(text):
         said = _greetingless(_plain(part))
         if sum(character.isalnum() for character in said) >= _SHORTEST:
             return _capital(_shortened(said.rstrip(_END)))

@@ -4,7 +4,7 @@ import pytest
 
 from parlour.memory.facts.keys import fits, key_of
 from parlour.memory.facts.rules import is_fuller, is_same
-from parlour.memory.facts.sensitive import is_sensitive
+from parlour.text.sensitive import is_sensitive
 
 
 @pytest.mark.parametrize(

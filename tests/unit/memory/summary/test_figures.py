@@ -59,3 +59,43 @@ def test_the_numbers_and_days_of_the_lines_give_a_summary_no_figures() -> None:
     said = "A refund of 20 percent. The price is Rs 26. It is INR 2,026. They greet."
     written = answer.check(json.dumps({"summary": said}), asked)
     assert (written.text, written.made_up) == ("They greet.", 3)
+
+
+@pytest.mark.parametrize(
+    ("said", "kept", "made_up"),
+    [
+        ("The price is Rs. 26. They greet.", "They greet.", 1),
+        ("The invoice of Rs. 46,000 was approved by Dr. Rao. It is due.", "It is due.", 1),
+        ("The invoice of Rs. 45,000 was approved by Dr. Rao. It is due.", "same", 0),
+        ("They agreed on Rs. 4.6 lakh for the work. It is due.", "It is due.", 1),
+        ("The advance is Rs. 4,50,000 and was approved. It is due.", "It is due.", 1),
+        ("डॉ. राव ने रु. 46,000 मंज़ूर किए। It is due.", "It is due.", 1),
+        ("Es kostet z. B. 46.000 EUR. It is due.", "It is due.", 1),
+    ],
+)
+def test_an_amount_after_an_abbreviation_that_nobody_said_goes_with_its_sentence(
+    said: str, kept: str, made_up: int
+) -> None:
+    spoken = Spoken(UUID(int=1), "The invoice of Rs. 45,000 is here.", False, datetime(2026, 3, 1, tzinfo=UTC))
+    asked = answer.ask("", {}, [Turn(UUID(int=2), 1, (spoken,), 1)])
+    written = answer.check(json.dumps({"summary": said}), asked)
+    assert (written.text, written.made_up) == (said if kept == "same" else kept, made_up)
+
+
+@pytest.mark.parametrize(
+    ("said", "made_up"),
+    [
+        ("वे १,५१,१११ रुपये देंगे।", 1),
+        ("Sie zahlen 4,6 Mio. Euro.", 1),
+        ("Pagan 46.000 €.", 1),
+        ("வாடகை ரூ. 46,000.", 1),
+        ("ಬಾಡಿಗೆ ರೂ. 46,000.", 1),
+        ("वे ४५ हज़ार रुपये देंगे।", 0),
+        ("Sie zahlen ₹45.000.", 0),
+        ("They pay 0.45 lakh rupees.", 0),
+    ],
+)
+def test_the_guard_against_invented_amounts_reads_six_languages(said: str, made_up: int) -> None:
+    spoken = Spoken(UUID(int=1), "The invoice of Rs. 45,000 is here.", False, datetime(2026, 3, 1, tzinfo=UTC))
+    asked = answer.ask("", {}, [Turn(UUID(int=2), 1, (spoken,), 1)])
+    assert answer.check(json.dumps({"summary": f"{said} It is due."}), asked).made_up == made_up

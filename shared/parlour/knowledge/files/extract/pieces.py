@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from parlour.context import tokens
 from parlour.knowledge.files.extract.parts import FilePiece, Part, ReadFile
 from parlour.knowledge.files.problems import MOST_TOKENS, unreadable
-from parlour.knowledge.text.chunks import Piece, cut
+from parlour.text.chunking import Piece, cut
 
 
 def pieces_of(parts: Sequence[Part]) -> ReadFile:

@@ -1,32 +1,45 @@
-"""The dates that a text names, however they are written: 2026-03-06, 6 March, March 6, April 2026, 06/03/2026. Pure."""
+"""The dates that a text names in any of six languages, however they are written. Pure.
+
+2026-03-06, 6 March, March 6, April 2026, 06/03/2026, 6. März 2026, 6 de marzo de 2026, 6 मार्च.
+"""
 
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_MONTH = (
-    r"(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?"
-    r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?"
-)
+from parlour.text.words import MONTH_NUMBERS, MONTHS
+
+_NO_LETTER_BEFORE = r"(?<![^\W\d_])"
+_NO_LETTER_AFTER = r"(?![^\W\d_\u0900-\u0d7f]|[\u0900-\u0963\u0966-\u0d7f])"
+_NAMES = "|".join(sorted(map(re.escape, MONTH_NUMBERS), key=len, reverse=True))
+_MONTH = rf"{_NO_LETTER_BEFORE}(?P<month>{_NAMES}){_NO_LETTER_AFTER}\.?"
 _YEAR = r"(?P<year>\d{4})(?!\d)"
-_DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
+_DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th|\.)?"
 _WRITTEN = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
         r"(?<!\d)(?P<year>\d{4})-(?P<number>\d{1,2})-(?P<day>\d{1,2})(?!\d)",
-        rf"(?<!\d){_DAY}\s+(?:of\s+)?{_MONTH}(?:,?\s+{_YEAR})?",
-        rf"\b{_MONTH}\s+{_DAY}(?!\d)(?:,?\s+{_YEAR})?",
-        rf"\b{_MONTH},?\s+{_YEAR}",
+        rf"(?<!\d){_DAY}\s+(?:of\s+|de\s+)?{_MONTH}(?:,?\s+(?:de\s+)?{_YEAR})?",
+        rf"{_MONTH}\s+{_DAY}(?![\d:])(?:,?\s+{_YEAR})?",
+        rf"{_MONTH},?\s+(?:de\s+)?{_YEAR}",
     )
 )
 _NUMERIC = re.compile(
-    r"(?<![\d/.])(?P<first>\d{1,2})(?P<between>[/.])(?P<second>\d{1,2})(?P=between)(?P<year>\d{4}|(?<=/)\d{2})(?![\d/])"
+    r"(?<![\d/.])(?P<first>\d{1,2})(?P<between>[/.])\s?(?P<second>\d{1,2})(?P=between)\s?"
+    r"(?P<year>\d{4}|(?<=/)\d{2}|(?<=\d\d\.\d\d\.)\d{2})(?![\d/])"
 )
+
+#: A month by itself is one where its long name is written with a capital, or in a script without: "may" and "mar" are
+#: everyday words.
 _MONTH_ALONE = re.compile(
-    r"\b(?P<month>January|February|March|April|June|July|August|September|October|November|December)\b"
+    rf"{_NO_LETTER_BEFORE}(?P<month>"
+    + "|".join(
+        sorted(
+            {name.capitalize() for months in MONTHS.values() for name in months if len(name) > 3 or not name.isascii()}
+        )
+    )
+    + rf"){_NO_LETTER_AFTER}"
 )
-"""May is left out: it begins sentences that name no month."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,38 +68,62 @@ class Date:
         return any(mine == its or mine == (its[0], None) for mine in self.readings for its in one.readings)
 
     @property
+    def value(self) -> str:
+        """The date as it is stored: 2026-03-14, 03-14 without a year, 03/04/2026 where both may be the month."""
+        if self.spelled:
+            return f"{self.spelled[0]:02}/{self.spelled[1]:02}/{self.year}"
+        year = f"{self.year}-" if self.year else ""
+        return f"{year}{self.month:02}-{self.day:02}" if self.day else f"{year}{self.month:02}"
+
+    @property
     def readings(self) -> tuple[tuple[int, int | None], ...]:
         """Month and day, in every way that they may be meant."""
         own = (self.month, self.day)
         return (own, self.other) if self.other else (own,)
 
 
-def taken(text: str) -> tuple[frozenset[Date], str]:
-    """The dates of a text, and the text without them."""
-    found: set[Date] = set()
-    rest = text
+@dataclass(frozen=True, slots=True)
+class FoundDate:
+    """A date and the characters of the text that it stands on."""
+
+    date: Date
+    start: int
+    end: int
+
+
+def take_dates(text: str) -> tuple[list[FoundDate], str]:
+    """Return the dates of a text, and the text with blanks where they stood: places stay the same."""
+    found: list[FoundDate] = []
     for pattern, read in (*((one, _written) for one in _WRITTEN), (_NUMERIC, _numeric), (_MONTH_ALONE, _written)):
-        rest = pattern.sub(_noting(read, found), rest)
-    return frozenset(found), rest
+        text = pattern.sub(_noting(read, found), text)
+    return found, text
 
 
-def _noting(read: Callable[[re.Match[str]], Date | None], found: set[Date]) -> Callable[[re.Match[str]], str]:
+def from_value(value: str) -> Date | None:
+    """Return the date that `Date.value` wrote."""
+    if re.fullmatch(r"\d{2}-\d{2}", value):
+        return Date(None, int(value[:2]), int(value[3:]))
+    found, _ = take_dates(value)
+    return found[0].date if found else None
+
+
+def _noting(read: Callable[[re.Match[str]], Date | None], found: list[FoundDate]) -> Callable[[re.Match[str]], str]:
     def note(match: re.Match[str]) -> str:
         date = read(match)
         if date is None:
             return match[0]
-        found.add(date)
-        return " "
+        found.append(FoundDate(date, match.start(), match.end()))
+        return " " * len(match[0])
 
     return note
 
 
 def _written(found: re.Match[str]) -> Date | None:
     named = found.groupdict()
-    word = (named.get("month") or "").lower()
+    word = (named.get("month") or "").casefold()
     if word == "may" and not named.get("year"):
         return None  # it may 5 times
-    month = _MONTHS.index(word[:3]) + 1 if word else int(named["number"])
+    month = MONTH_NUMBERS[word] if word else int(named["number"])
     day = int(named["day"]) if named.get("day") else None
     if not 1 <= month <= 12 or (day is not None and not 1 <= day <= 31):
         return None

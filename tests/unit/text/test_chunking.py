@@ -5,7 +5,7 @@ import re
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from parlour.knowledge.text.chunks import LONGEST, cut
+from parlour.text.chunking import LONGEST, cut
 
 REPORT = """\
 # Site report 12

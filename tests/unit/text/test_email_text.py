@@ -2,7 +2,7 @@
 
 import pytest
 
-from parlour.knowledge.text.mail import Mail, day, header_lines, read_header
+from parlour.text.email_text import Mail, day, header_lines, read_header
 
 
 def test_a_header_ends_where_its_fields_end() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from parlour.memory.facts.sensitive import is_sensitive
+from parlour.text.sensitive import is_sensitive
 
 SECRETS = [
     ("", "my pin code is 600001 and my password is hunter2"),

@@ -1,10 +1,13 @@
 """A figure is one that its sources have, however it is written; what would have to be reckoned is none."""
 
+from decimal import Decimal
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parlour.pulse.figures import figures
+from parlour.text.dates import from_value, take_dates
+from parlour.text.numbers import ascii_digits, digit_numbers, figures
 
 
 def holds(text: str, *sources: str) -> bool:
@@ -103,3 +106,71 @@ def test_digits_that_are_no_number_of_anybodys_are_read_somehow(text: str) -> No
 @given(st.text(alphabet="0123456789.,'\u2019\u00a0\u202f\u0967kmbthMay -/", max_size=24))
 def test_every_text_has_its_own_figures(text: str) -> None:
     assert holds(text, text)
+
+
+def amounts(text: str) -> list[tuple[Decimal, str]]:
+    return [(max(one.exact), one.unit) for one in digit_numbers(ascii_digits(text)) if one.is_amount]
+
+
+@pytest.mark.parametrize(
+    ("text", "amount"),
+    [
+        ("Rs. 1,00,000", ("100000", "inr")),
+        ("₹1 lakh", ("100000", "inr")),
+        ("INR 100,000", ("100000", "inr")),
+        ("1 lakh rupees", ("100000", "inr")),
+        ("Rs 1.25 cr.", ("12500000", "inr")),
+        ("रु. १,५१,१११", ("151111", "inr")),
+        ("१.५ लाख रुपये", ("150000", "inr")),
+        ("2 करोड़ रुपये", ("20000000", "inr")),
+        ("ரூ. 2 லட்சம்", ("200000", "inr")),
+        ("ರೂ. 3 ಕೋಟಿ", ("30000000", "inr")),
+        ("4,6 Mio. Euro", ("4600000", "eur")),
+        ("1.500,50 €", ("1500.50", "eur")),
+        ("45.000 EUR", ("45000", "eur")),
+        ("3 millones USD", ("3000000", "usd")),
+        ("18 %", ("18", "%")),
+        ("18 per cent", ("18", "%")),
+        ("3 hrs", ("3", "hour")),
+        ("$5 m", ("5000000", "usd")),
+        ("12 m", ("12", "m")),
+    ],
+)
+def test_an_amount_is_read_with_its_unit_however_it_is_written(text: str, amount: tuple[str, str]) -> None:
+    assert amounts(f"It is {text}.") == [(Decimal(amount[0]), amount[1])]
+
+
+@pytest.mark.parametrize("text", ["45 folks", "gate C4 mm", "4711", "ordinary 3rd"])
+def test_a_number_of_nothing_that_is_measured_is_no_amount(text: str) -> None:
+    assert amounts(text) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "source"),
+    [
+        ("Due on 6 March 2026.", "fällig am 6. März 2026"),
+        ("Due on 2026-03-06.", "el 6 de marzo de 2026"),
+        ("Due on March 6.", "6 मार्च 2026"),
+        ("Due on 06.03.2026.", "மார்ச் 6, 2026"),
+        ("Due on 6 March.", "ಮಾರ್ಚ್ 6, 2026"),
+        ("Due on 06.03.26.", "2026-03-06"),
+    ],
+)
+def test_a_date_is_one_in_six_languages(said: str, source: str) -> None:
+    assert not figures(said).unsupported(figures(source))
+    assert figures("Due on 7 March.").unsupported(figures(source))
+    assert figures("Due on 6 April 2026.").unsupported(figures(source))
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("14 March", "03-14"), ("26.02.2026", "2026-02-26"), ("3/4/2026", "03/04/2026")]
+)
+def test_a_dates_value_is_read_back_as_the_same_date(text: str, value: str) -> None:
+    (found,), rest = take_dates(f"on {text} ok")
+    assert found.date.value == value
+    assert from_value(value) == found.date
+    assert rest == f"on {' ' * len(text)} ok"
+
+
+def test_two_kinds_of_group_marks_in_one_number_are_read() -> None:
+    assert not figures("0'0,000").unsupported(figures("0"))

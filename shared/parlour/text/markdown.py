@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass, field
 
-from parlour.knowledge.text.mail import Mail, header_lines, read_header
+from parlour.text.email_text import Mail, header_lines, read_header
 
 FENCE = re.compile(r"^\s*(?:```|~~~)")
 """Opens and closes code in Markdown; nothing inside it is a heading or a mark."""

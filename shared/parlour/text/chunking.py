@@ -8,10 +8,11 @@ a list has to be cut.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, pairwise
+from itertools import chain
 
-from parlour.knowledge.text.mail import Mail, day
-from parlour.knowledge.text.reading import FENCE, RULE, read
+from parlour.text import sentences
+from parlour.text.email_text import Mail, day
+from parlour.text.markdown import FENCE, RULE, read
 
 LONGEST = 900
 """Characters in a piece's body: about 210 tokens of English, so that body and lead fit the 256 tokens that small
@@ -22,8 +23,6 @@ _LONGEST_INTRODUCTION = 200
 
 _ITEM = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)]|\([a-z0-9]{1,4}\))\s+")
 _DELIMITER = re.compile(r"^\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?$")
-_SENTENCE_END = re.compile(r"(?<=[.!?।…])[\"')\]*_]*\s+")
-_WORD_END = re.compile(r"\s+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,14 +109,8 @@ def _shorten(part: str, most: int) -> list[str]:
     """A part that is too long by itself, cut between words, and inside a word only when it is too long too."""
     if len(part.rstrip()) <= most:
         return [part]
-    words = _split(part, _WORD_END)
+    words = re.findall(r"\S++\s*|\s+", part)
     return [word[at : at + most] for word in words for at in range(0, len(word), most)]
-
-
-def _split(text: str, after: re.Pattern[str]) -> list[str]:
-    """Cut behind every match; nothing is dropped."""
-    ends = [0, *(found.end() for found in after.finditer(text)), len(text)]
-    return [text[begin:end] for begin, end in pairwise(ends) if begin < end]
 
 
 def _blocks(lines: Sequence[str]) -> list[_Block]:
@@ -168,7 +161,7 @@ def _parse(group: Sequence[str]) -> list[_Block]:
 
 
 def _paragraph(lines: Sequence[str]) -> list[_Block]:
-    return [_Block("", tuple(_split("".join(lines), _SENTENCE_END)))] if lines else []
+    return [_Block("", tuple(sentences.cut("".join(lines))))] if lines else []
 
 
 def _table(header: Sequence[str], rows: Sequence[str]) -> _Block:

@@ -1,1 +1,0 @@
-"""Reading and cutting text. Pure."""
