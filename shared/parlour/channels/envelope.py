@@ -1,12 +1,12 @@
 """The one shape that every provider's payload becomes before anybody else sees it."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
-from typing import Literal, cast, get_args
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+from pydantic import AwareDatetime, ValidationError
 
 from parlour.infra.errors import MalformedPayload
-from parlour.infra.jsonable import Json, JsonObject
+from parlour.infra.jsonable import JsonObject, adapter, from_json
 
 type Channel = Literal["whatsapp", "web"]
 type Provider = Literal["gupshup", "whatsapp_cloud", "web"]
@@ -34,20 +34,8 @@ class Media:
     id: str = ""
 
     def to_json(self) -> JsonObject:
-        return {
-            "kind": self.kind,
-            "url": self.url,
-            "mime_type": self.mime_type,
-            "name": self.name,
-            "caption": self.caption,
-            "id": self.id,
-        }
-
-    @classmethod
-    def from_json(cls, body: JsonObject) -> "Media":
-        """The reverse of `to_json`; MalformedPayload when a field is missing or is not text."""
-        found = {field: _text(body, field) for field in ("kind", "url", "mime_type", "name", "caption")}
-        return cls(**found, id=_text({"id": "", **body}, "id"))  # envelopes on the queue since before have no id
+        """Return it as it is stored beside a message."""
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +63,7 @@ class Envelope:
     text: str
     media: Media | None
     status: Status
-    sent_at: datetime
+    sent_at: AwareDatetime
     metadata: JsonObject
 
     @property
@@ -94,37 +82,18 @@ class Envelope:
         return f"{self.channel}|{self.kind}|{self.provider_message_id}|{self.status}"
 
     def to_json(self) -> JsonObject:
-        return {
-            "channel": self.channel,
-            "provider": self.provider,
-            "to": self.to,
-            "sender": self.sender,
-            "provider_message_id": self.provider_message_id,
-            "kind": self.kind,
-            "text": self.text,
-            "media": self.media.to_json() if self.media else None,
-            "status": self.status,
-            "sent_at": self.sent_at.isoformat(),
-            "metadata": self.metadata,
-        }
+        """Return it as the body of a queue's message, every field by its name."""
+        body: JsonObject = adapter(Envelope).dump_python(self, mode="json")
+        return body
 
     @classmethod
     def from_json(cls, body: JsonObject) -> "Envelope":
-        """The reverse of `to_json`; MalformedPayload names the first field that is missing or wrong."""
-        media = body.get("media")
-        return cls(
-            channel=cast(Channel, _one_of(body, "channel", get_args(Channel.__value__))),
-            provider=cast(Provider, _one_of(body, "provider", get_args(Provider.__value__))),
-            to=_text(body, "to"),
-            sender=_text(body, "sender"),
-            provider_message_id=_text(body, "provider_message_id"),
-            kind=cast(Kind, _one_of(body, "kind", get_args(Kind.__value__))),
-            text=_text(body, "text"),
-            media=None if media is None else Media.from_json(_object(body, "media")),
-            status=cast(Status, _one_of(body, "status", get_args(Status.__value__))),
-            sent_at=_moment(body, "sent_at"),
-            metadata=_object(body, "metadata"),
-        )
+        """Return the envelope that a body has; MalformedPayload names the first field that is missing or wrong."""
+        try:
+            return from_json(cls, body)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            raise MalformedPayload(f"envelope: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
 
 
 def clean(text: str) -> str:
@@ -134,34 +103,3 @@ def clean(text: str) -> str:
     """
     whole = text.replace("\0", "").replace("\r\n", "\n").replace("\r", "\n")
     return whole.encode("utf-8", "ignore")[:_LONGEST_BYTES].decode("utf-8", "ignore")
-
-
-def _text(body: JsonObject, field: str) -> str:
-    value = body.get(field)
-    if not isinstance(value, str):
-        raise MalformedPayload(f"envelope: {field} must be text")
-    return value
-
-
-def _object(body: JsonObject, field: str) -> JsonObject:
-    value: Json = body.get(field)
-    if not isinstance(value, dict):
-        raise MalformedPayload(f"envelope: {field} must be an object")
-    return value
-
-
-def _one_of(body: JsonObject, field: str, allowed: Sequence[str]) -> str:
-    value = _text(body, field)
-    if value not in allowed:
-        raise MalformedPayload(f"envelope: {field} must be one of {', '.join(filter(None, allowed))}")
-    return value
-
-
-def _moment(body: JsonObject, field: str) -> datetime:
-    try:
-        moment = datetime.fromisoformat(_text(body, field))
-    except ValueError:
-        raise MalformedPayload(f"envelope: {field} must be an ISO 8601 time") from None
-    if moment.tzinfo is None:
-        raise MalformedPayload(f"envelope: {field} must carry its offset")
-    return moment

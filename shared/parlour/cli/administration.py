@@ -6,7 +6,7 @@ from uuid import UUID
 import typer
 
 from parlour.cli import drawing, terminal
-from parlour.cli.target import Target
+from parlour.cli.target import target_of
 
 keys = typer.Typer(help="API keys of the tenant.")
 tenant = typer.Typer(help="The tenant as a whole.")
@@ -25,7 +25,7 @@ def create_key(
 ) -> None:
     """Make a key. Its text is printed this once, alone on standard output."""
     body = {"name": name, "roles": role or [], "clearance": clearance}
-    made = _target(context).call("POST", "v1/keys", body)
+    made = target_of(context).call("POST", "v1/keys", body)
     terminal.remark(f"key {made['id']}; keep its text, it is not shown again")
     terminal.line(made["key"])
 
@@ -33,7 +33,7 @@ def create_key(
 @keys.command("list")
 def list_keys(context: typer.Context) -> None:
     """The keys, newest first; the revoked ones too."""
-    found = _target(context).call("GET", "v1/keys")["keys"]
+    found = target_of(context).call("GET", "v1/keys")["keys"]
     headings = ("name", "roles", "clearance", "created", "revoked", "key")
     terminal.show(
         drawing.table(
@@ -52,26 +52,26 @@ def revoke_key(
     context: typer.Context, key: Annotated[UUID, typer.Argument(help="The key's id, from `parlour keys list`.")]
 ) -> None:
     """End a key at once."""
-    ended = _target(context).call("DELETE", f"v1/keys/{key}")
+    ended = target_of(context).call("DELETE", f"v1/keys/{key}")
     terminal.line(f"{ended['name']} was revoked at {drawing.moment(ended['revoked_at'])}")
 
 
 @tenant.command("show")
 def show_tenant(context: typer.Context) -> None:
     """Which tenant this is, and its status."""
-    _told(_target(context).call("GET", "v1/tenant"))
+    _told(target_of(context).call("GET", "v1/tenant"))
 
 
 @tenant.command("pause")
 def pause_tenant(context: typer.Context) -> None:
     """Answer everybody with a polite line until it is resumed."""
-    _told(_target(context).call("PUT", "v1/tenant/status", {"status": "paused"}))
+    _told(target_of(context).call("PUT", "v1/tenant/status", {"status": "paused"}))
 
 
 @tenant.command("resume")
 def resume_tenant(context: typer.Context) -> None:
     """Answer again."""
-    _told(_target(context).call("PUT", "v1/tenant/status", {"status": "active"}))
+    _told(target_of(context).call("PUT", "v1/tenant/status", {"status": "active"}))
 
 
 def audit(
@@ -79,14 +79,9 @@ def audit(
     most: Annotated[int, typer.Option(min=1, max=200, help="How many, newest first.")] = 30,
 ) -> None:
     """Who did which administrative act to what, and when."""
-    found = _target(context).call("GET", "v1/audit", most=most)["entries"]
+    found = target_of(context).call("GET", "v1/audit", most=most)["entries"]
     rows = ((drawing.moment(one["at"]), one["actor"], one["action"], one["target"]) for one in found)
     terminal.show(drawing.table(("at", "who", "did", "to"), rows))
-
-
-def _target(context: typer.Context) -> Target:
-    found: Target = context.obj
-    return found.resolved()
 
 
 def _told(found: dict[str, str]) -> None:

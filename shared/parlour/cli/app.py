@@ -28,7 +28,7 @@ from parlour.cli import (
     talk,
     terminal,
 )
-from parlour.cli.target import Outside, Target
+from parlour.cli.target import Json, Outside, Target, target_of
 from parlour.infra.errors import InvalidPack, InvalidRequest, Misconfigured, ParlourError
 from parlour.packs import folder as pack_folder
 
@@ -43,7 +43,6 @@ app = typer.Typer(
     help="Configure a Parlour deployment, talk to its agents, and see what each turn cost.",
     epilog="Without --url the local stack that `make run` started is used.",
 )
-Json = Annotated[bool, typer.Option("--json", help="Print the API's JSON instead.")]
 
 
 def main() -> None:
@@ -99,7 +98,7 @@ def apply(
     context: typer.Context, pack: Annotated[Path, typer.Argument(help="The folder that has tenant.yaml in it.")]
 ) -> None:
     """Apply a pack; again, it changes nothing. Documents and records it no longer has stay, and are named."""
-    target = _target(context)
+    target = target_of(context)
     done = target.call("PUT", "v1/pack", {"files": pack_folder.read(pack)})
     rows = [(kind, *(counts.get(name, 0) for name in _COUNTS)) for kind, counts in done["kinds"].items()]
     terminal.show(drawing.table(("", *_COUNTS), rows))
@@ -118,7 +117,7 @@ def export(
     """Write the tenant's configuration as a pack that, applied, changes nothing."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InvalidRequest(f"{folder} is not empty; name a new folder")
-    files = _target(context).call("GET", "v1/pack")["files"]
+    files = target_of(context).call("GET", "v1/pack")["files"]
     pack_folder.write(folder, files)
     terminal.line(f"{len(files)} files in {folder}")
 
@@ -131,7 +130,7 @@ def chat(
 ) -> None:
     """Talk to an agent as a visitor of its web page would. An empty line or Ctrl-D ends it."""
     console = Console()
-    conversation = talk.begin(_target(context), console, binding)
+    conversation = talk.begin(target_of(context), console, binding)
     if message:
         conversation.say(message)
         return
@@ -148,7 +147,7 @@ def turns(
     as_json: Json = False,
 ) -> None:
     """The newest turns: when, how long, how many tokens, what they cost."""
-    found = _target(context).call("GET", "v1/turns", session_id=session, most=most)["turns"]
+    found = target_of(context).call("GET", "v1/turns", session_id=session, most=most)["turns"]
     if as_json:
         terminal.machine(found)
     else:
@@ -162,7 +161,7 @@ def turn(
     as_json: Json = False,
 ) -> None:
     """One turn: time by stage, tokens by layer, model calls, cost, reply and sources."""
-    found = _target(context).call("GET", f"v1/turns/{turn_id}")
+    found = target_of(context).call("GET", f"v1/turns/{turn_id}")
     if as_json:
         terminal.machine(found)
     else:
@@ -199,11 +198,6 @@ app.command()(reembedding.reembed)
 app.command()(attention.redrive)
 app.command()(attention.cancel)
 app.command()(administration.audit)
-
-
-def _target(context: typer.Context) -> Target:
-    found: Target = context.obj
-    return found.resolved()
 
 
 def _asked(console: Console) -> str:

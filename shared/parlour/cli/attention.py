@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from parlour.cli import drawing, terminal
-from parlour.cli.target import Target
+from parlour.cli.target import Json, Target, target_of
 from parlour.infra.errors import Forbidden, InvalidRequest, NotFound, ParlourError
 from parlour.infra.jsonable import canonical
 
@@ -23,7 +23,6 @@ _PATHS = {"tool_calls": "tool-calls", "sends": "sends", "turns": "turns"}
 _FAILED = "v1/attention/failed-sends"
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="From `parlour attention`; its first or last 8 characters do.")]
-Json = Annotated[bool, typer.Option("--json", help="Print the API's JSON instead.")]
 
 app = typer.Typer(help="What needs a person: list it, and say what became of it.", invoke_without_command=True)
 
@@ -33,7 +32,7 @@ def attention(context: typer.Context, as_json: Json = False) -> None:
     """What needs a person: unknown outcomes, replies that did not surely leave, turns that failed, spend."""
     if context.invoked_subcommand is not None:
         return
-    found = _target(context).call("GET", "v1/attention")
+    found = target_of(context).call("GET", "v1/attention")
     if as_json:
         terminal.machine(found)
     else:
@@ -77,7 +76,7 @@ def cancel(
     """Stop a heavy tool call; its result is not awaited any more."""
     if len(call) != _FULL:
         raise InvalidRequest("give the whole id of the tool call; `parlour turn TURN` shows it")
-    terminal.line(_target(context).call("POST", f"v1/tool-calls/{call}/cancel")["message"])
+    terminal.line(target_of(context).call("POST", f"v1/tool-calls/{call}/cancel")["message"])
 
 
 def redrive(
@@ -92,7 +91,7 @@ def redrive(
     """Failed turns and replies, dead letters: without an option they are shown, with one they are tried again."""
     if sum(map(bool, (turn, reply, every, queue))) > 1:
         raise InvalidRequest("use one of --turn, --reply, --all and --queue")
-    target = _target(context)
+    target = target_of(context)
     if turn:
         terminal.line(_post(target, "turns", _one(_found(target), turn, ("turns",))[1], "redrive"))
     elif reply:
@@ -163,7 +162,7 @@ def _ask(question: str, *, yes: bool) -> None:
 
 
 def _settle(context: typer.Context, item: str, how: str, lists: Sequence[str]) -> None:
-    target = _target(context)
+    target = target_of(context)
     kind, one = _one(_found(target), item, lists)
     terminal.line(_post(target, kind, one, how))
 
@@ -244,8 +243,3 @@ def _short(text: str | None) -> str:
 
 def _many(amount: int, what: str) -> str:
     return f"{amount} {what}" if amount == 1 else f"{amount} {what}s"
-
-
-def _target(context: typer.Context) -> Target:
-    found: Target = context.obj
-    return found.resolved()

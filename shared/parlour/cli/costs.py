@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from parlour.cli import drawing, terminal
-from parlour.cli.target import Target
+from parlour.cli.target import Json, target_of
 from parlour.infra.errors import InvalidRequest
 
 _BAR_CELLS = 28
@@ -25,12 +25,12 @@ app = typer.Typer(help="What model calls cost, by day, agent and model, against 
 def cost(
     context: typer.Context,
     days: Annotated[int, typer.Option(min=1, max=92, help="How many days, today included (UTC).")] = 7,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the API's JSON instead.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Today's spend against the cap, then the last days."""
     if context.invoked_subcommand is not None:
         return
-    found = _target(context).call("GET", "v1/costs", days=days)
+    found = target_of(context).call("GET", "v1/costs", days=days)
     if as_json:
         terminal.machine(found)
     else:
@@ -47,19 +47,19 @@ def cap(
         wanted = None if usd == "default" else str(Decimal(usd.removeprefix("$")))
     except InvalidOperation:
         raise InvalidRequest("give an amount like 5 or 2.50, or `default` for the deployment's cap") from None
-    _told(_target(context).call("PUT", "v1/costs/cap", {"daily_cap_usd": wanted}))
+    _told(target_of(context).call("PUT", "v1/costs/cap", {"daily_cap_usd": wanted}))
 
 
 @app.command()
 def stop(context: typer.Context) -> None:
     """Switch the tenant's model calls off, now; people get a polite line."""
-    _told(_target(context).call("POST", "v1/costs/stop"))
+    _told(target_of(context).call("POST", "v1/costs/stop"))
 
 
 @app.command()
 def resume(context: typer.Context) -> None:
     """Switch them on again."""
-    _told(_target(context).call("POST", "v1/costs/resume"))
+    _told(target_of(context).call("POST", "v1/costs/resume"))
 
 
 def drawn(found: Mapping[str, Any]) -> Group:
@@ -159,8 +159,3 @@ def _title(text: str) -> Text:
 
 def _told(answer: Mapping[str, Any]) -> None:
     terminal.show(_today(answer["today"]))
-
-
-def _target(context: typer.Context) -> Target:
-    found: Target = context.obj
-    return found.resolved()

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 from parlour.cli import drawing, terminal
-from parlour.cli.target import Target
+from parlour.cli.target import Json, Target, target_of
 from parlour.infra.errors import InvalidRequest, ParlourError, RetryError
 from parlour.knowledge.files.problems import LARGEST_BYTES, unreadable
 
@@ -28,8 +28,6 @@ _SAID = {
     "failed": "not taken",
 }
 
-Json = Annotated[bool, typer.Option("--json", help="Print the API's JSON instead.")]
-
 
 def upload(
     context: typer.Context,
@@ -40,7 +38,7 @@ def upload(
     wait: Annotated[bool, typer.Option(help="Stay until they can be searched.")] = True,
 ) -> None:
     """Upload files and follow them until they are ready. One of the same name about the same record is replaced."""
-    target = _target(context)
+    target = target_of(context)
     _check(paths)
     body = {"about": to or None, "team": team or None, "classification": classification}
     known = _known(target, to, team)
@@ -62,7 +60,7 @@ def files(
     as_json: Json = False,
 ) -> None:
     """The files, the last changed first."""
-    target = _target(context)
+    target = target_of(context)
     if download:
         terminal.line(drawing.plain(f"saved as {_save(target, download)}"))
         return
@@ -176,8 +174,3 @@ def _show(progress: Progress, task: TaskID, file: Mapping[str, Any]) -> None:
     state = file["state"]
     done = _STEPS.index(state) if state in _STEPS else len(_STEPS) - 1
     progress.update(task, completed=done, said=_SAID[state])
-
-
-def _target(context: typer.Context) -> Target:
-    found: Target = context.obj
-    return found.resolved()

@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from parlour.cli import drawing, terminal
-from parlour.cli.target import Target
+from parlour.cli.target import Json, Target, target_of
 from parlour.forgetting.report import Unfinished
 from parlour.infra.errors import Conflict, InvalidRequest, RetryError
 
@@ -39,16 +39,15 @@ def forget(
         bool, typer.Option("--keep-records", help="What its turns did to your records stays, and is listed.")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask whether you are sure.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the API's JSON instead.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Forget a person, a message, a file or a fact, with all that was made of it. It cannot be taken back."""
     if kind not in KINDS:
         raise InvalidRequest(f"{kind} cannot be forgotten; name one of {', '.join(KINDS)}")
     if not (dry_run or yes):
         typer.confirm(f"Forget {kind} {target_id} for good?", abort=True, err=True)
-    chosen: Target = context.obj
     body = {"kind": kind, "id": str(target_id), "dry_run": dry_run, "keep_records": keep_records}
-    target = chosen.resolved()
+    target = target_of(context)
     found = target.call("POST", "v1/forgettings", body) if dry_run else _done(target, body)
     if as_json:
         terminal.machine(found)

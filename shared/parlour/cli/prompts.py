@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from parlour.cli import drawing, terminal
-from parlour.cli.target import Target
+from parlour.cli.target import Json, target_of
 from parlour.infra.errors import InvalidRequest
 
 _CELLS = 40
@@ -28,7 +28,6 @@ _ANEW = "the turn was begun anew here, from what there was by then"
 
 Turn = Annotated[UUID, typer.Argument(metavar="TURN", help="Its id, from `parlour turns`.")]
 Step = Annotated[int | None, typer.Option(min=1, help="Which of the turn's prompts; each round of tools makes one.")]
-Json = Annotated[bool, typer.Option("--json", help="Print the API's JSON instead.")]
 
 
 def explain(
@@ -43,7 +42,7 @@ def explain(
 ) -> None:
     """Where the tokens of a turn's prompts went, what was left out and why, and what the cache had of it."""
     path = f"v1/turns/{turn}/prompt"
-    target = _target(context)
+    target = target_of(context)
     if diff is not None:
         found = target.call("GET", f"{path}/diff", step=step, **{"with": diff})
     else:
@@ -64,7 +63,7 @@ def rebuild(
 ) -> None:
     """Make a turn's prompt again from its record. The prompt goes to standard output, what is said of it to standard
     error; the exit status is 1 when it is not the one that was sent."""
-    found = _target(context).call("GET", f"v1/turns/{turn}/prompt/rebuilt", step=step, budget=budget)
+    found = target_of(context).call("GET", f"v1/turns/{turn}/prompt/rebuilt", step=step, budget=budget)
     text: str | None = found["text"]
     if text is not None and hashlib.sha256(text.encode()).hexdigest() != found["hash"]:
         found["matches"] = False
@@ -238,8 +237,3 @@ def _write(out: Path, text: str) -> None:
         out.write_bytes(text.encode())
     except OSError as problem:
         raise InvalidRequest(f"{out} cannot be written: {problem.strerror}") from problem
-
-
-def _target(context: typer.Context) -> Target:
-    found: Target = context.obj
-    return found.resolved()

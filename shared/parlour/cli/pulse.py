@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from parlour.cli import drawing, terminal
-from parlour.cli.target import Target
+from parlour.cli.target import Json, Target, target_of
 from parlour.infra.errors import InvalidRequest
 
 _LEVELS = ("public", "internal", "confidential", "restricted")
@@ -21,7 +21,6 @@ _LOOKS = 45
 
 app = typer.Typer(help="What is going on with a record, now.", no_args_is_help=True)
 Handle = Annotated[str, typer.Argument(metavar="HANDLE", help="Like project/harbour.")]
-Json = Annotated[bool, typer.Option("--json", help="Print the API's JSON instead.")]
 
 
 @app.command()
@@ -36,7 +35,7 @@ def show(
     if history and diff:
         raise InvalidRequest("use one of --history and --diff")
     part = "/history" if history else "/diff" if diff else ""
-    found = _target(context).call("GET", _path(handle) + part)
+    found = target_of(context).call("GET", _path(handle) + part)
     if as_json:
         terminal.machine(found)
     else:
@@ -51,7 +50,7 @@ def refresh(
     as_json: Json = False,
 ) -> None:
     """Have a record's Pulse written now, or a question about the record answered, and show what came of it."""
-    target, path = _target(context), _path(handle)
+    target, path = target_of(context), _path(handle)
     before = target.call("GET", path, watching=True)
     asked = target.call("POST", f"{path}/refresh", {"question": question})
     if asked["question_id"]:
@@ -73,7 +72,7 @@ def why(
     as_json: Json = False,
 ) -> None:
     """The prompt that a record's Pulse came of: what was in it, what was not and why, and what came of it."""
-    found = _target(context).call("GET", f"{_path(handle)}/why", version=version)
+    found = target_of(context).call("GET", f"{_path(handle)}/why", version=version)
     if as_json:
         terminal.machine(found)
     elif prompt:
@@ -89,7 +88,7 @@ def numbers(
     as_json: Json = False,
 ) -> None:
     """What Pulses were written for how many changes, what that cost, and how fresh they were when somebody looked."""
-    found = _target(context).call("GET", "v1/pulses", days=days)
+    found = target_of(context).call("GET", "v1/pulses", days=days)
     if as_json:
         terminal.machine(found)
     else:
@@ -106,7 +105,7 @@ def cap(
         wanted = None if usd == "default" else str(Decimal(usd.removeprefix("$")))
     except InvalidOperation:
         raise InvalidRequest("give an amount like 5 or 2.50, or `default` for the deployment's budget") from None
-    found = _target(context).call("PUT", "v1/pulses/cap", {"pulse_daily_cap_usd": wanted})
+    found = target_of(context).call("PUT", "v1/pulses/cap", {"pulse_daily_cap_usd": wanted})
     terminal.show(_standing(found["now"]))
 
 
@@ -286,8 +285,3 @@ def _path(handle: str) -> str:
     if not (kind and slash and key):
         raise InvalidRequest("a handle is a type and a key, like project/harbour; `parlour records` lists them")
     return f"v1/entities/{quote(handle, safe='/')}/pulse"
-
-
-def _target(context: typer.Context) -> Target:
-    found: Target = context.obj
-    return found.resolved()

@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from parlour.cli import drawing, terminal
-from parlour.cli.target import Target
+from parlour.cli.target import Json, Target, target_of
 from parlour.infra.errors import InvalidRequest, NotFound
 
 _PAGE = 100
@@ -19,8 +19,6 @@ _PAGE = 100
 _LINKS = 100
 _LEVELS = ("public", "internal", "confidential", "restricted")
 _STATES = ("state", "status")
-
-Json = Annotated[bool, typer.Option("--json", help="Print the API's JSON instead.")]
 
 
 def search(
@@ -32,7 +30,7 @@ def search(
     as_json: Json = False,
 ) -> None:
     """Search records, documents and files: what was found, of which record, and where it stands."""
-    found = _target(context).call("GET", "v1/search", q=words, most=most, **_scope(inside, kind))
+    found = target_of(context).call("GET", "v1/search", q=words, most=most, **_scope(inside, kind))
     if as_json:
         terminal.machine(found)
         return
@@ -52,7 +50,7 @@ def records(
     as_json: Json = False,
 ) -> None:
     """The records, or those of a type, latest change first."""
-    found = _pages(_target(context), most, {"type": kind, "project": project, **_properties(where or ())})
+    found = _pages(target_of(context), most, {"type": kind, "project": project, **_properties(where or ())})
     if as_json:
         terminal.machine(found)
     elif found:
@@ -70,7 +68,7 @@ def show(
     kind, slash, key = handle.partition("/")
     if not (kind and slash and key):
         raise InvalidRequest("a handle is a type and a key, like task/T-112; `parlour records` lists them")
-    target, path = _target(context), quote(handle, safe="/")
+    target, path = target_of(context), quote(handle, safe="/")
     found, links = _found(target, path)
     document = target.call("GET", f"v1/documents/{path}") if kind == "document" else None
     if as_json:
@@ -187,8 +185,3 @@ def _said(value: object) -> str:
             return "; ".join(f"{name}: {_said(part)}" for name, part in value.items())
         case _:
             return str(value)
-
-
-def _target(context: typer.Context) -> Target:
-    found: Target = context.obj
-    return found.resolved()

@@ -5,9 +5,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import httpx2
+import typer
 
 from parlour.forgetting.report import Unfinished
 from parlour.infra import errors
@@ -19,6 +20,9 @@ _FILE = Path(".parlour") / "cli.json"
 _NOWHERE = (
     "say which deployment: --url, --tenant and --key, or PARLOUR_URL, PARLOUR_TENANT and PARLOUR_KEY; or `make run`"
 )
+
+#: The option of every command that shows something.
+Json = Annotated[bool, typer.Option("--json", help="Print the API's JSON instead.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +88,12 @@ class Target:
         if answer.is_success:
             return answer.json()
         raise refusal(answer)
+
+
+def target_of(context: typer.Context) -> Target:
+    """Return the deployment that the command's own options name. Raises Misconfigured when none is known."""
+    chosen: Target = context.obj
+    return chosen.resolved()
 
 
 def refusal(answer: httpx2.Response) -> ParlourError:

@@ -5,15 +5,15 @@ Tags are refused, `yes` and dates stay text, a field named twice is a problem, a
 deep, too large, or grows too large through its aliases is refused before it is expanded.
 """
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import yaml
 from yaml._yaml import CParser
 from yaml.composer import Composer
-from yaml.resolver import Resolver
+from yaml.resolver import BaseResolver
 
 from parlour.infra.errors import InvalidPack, PackProblem
 from parlour.infra.jsonable import Json
@@ -28,11 +28,12 @@ MOST_VALUES = 20_000
 type Place = tuple[str | int, ...]
 """The way to a value from the top of its file: names of fields and positions in lists."""
 
-_TAG = "tag:yaml.org,2002:"
-_BOOL = re.compile(r"(?:true|false)\Z")
-_INT = re.compile(r"-?(?:0|[1-9][0-9]{0,14})\Z")
-_FLOAT = re.compile(r"-?(?:0|[1-9][0-9]{0,8})\.[0-9]{1,6}\Z")
-_NULL = re.compile(r"(?:null|~|)\Z")
+#: Text that stands for more than itself: JSON's words, and numbers so short that they are stored exactly; `~` and
+#: nothing are null.
+_PLAIN = re.compile(r"(?:null|~||true|false|-?(?:0|[1-9][0-9]{0,14})|-?(?:0|[1-9][0-9]{0,8})\.[0-9]{1,6})\Z")
+
+#: The tag that we give to it; others have theirs from the file.
+_JSON = "json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,15 +79,13 @@ def read(file: str, text: str, first_line: int = 1) -> Located:
     return Located(file, value, walk.lines)
 
 
-class _Loader(Composer, CParser, Resolver):
+class _Loader(Composer, CParser, BaseResolver):
     """Composes nodes, never objects, from libyaml's events; refuses what is nested deeper than Python's stack likes."""
-
-    yaml_implicit_resolvers: ClassVar[dict[str, list[tuple[str, re.Pattern[str]]]]] = {}  # type: ignore[misc]
 
     def __init__(self, text: str) -> None:
         CParser.__init__(self, text)
         Composer.__init__(self)
-        Resolver.__init__(self)
+        BaseResolver.__init__(self)
         self._depth = 0
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
@@ -99,10 +98,7 @@ class _Loader(Composer, CParser, Resolver):
         return node
 
 
-_Loader.add_implicit_resolver(f"{_TAG}null", _NULL, ["~", "n", ""])
-_Loader.add_implicit_resolver(f"{_TAG}bool", _BOOL, list("tf"))
-_Loader.add_implicit_resolver(f"{_TAG}float", _FLOAT, list("-0123456789"))
-_Loader.add_implicit_resolver(f"{_TAG}int", _INT, list("-0123456789"))
+_Loader.add_implicit_resolver(_JSON, _PLAIN, None)
 
 
 @dataclass(slots=True)
@@ -119,17 +115,27 @@ class _Walk:
         if len(self.lines) > MOST_VALUES or len(place) > MOST_DEPTH:
             problem = PackProblem(self.file, self.lines[place], "-", "is too large, or grows too large through aliases")
             raise InvalidPack([*self.problems, problem])
-        if isinstance(node, yaml.MappingNode) and node.tag == f"{_TAG}map":
-            return self._mapping(node, place)
-        if isinstance(node, yaml.SequenceNode) and node.tag == f"{_TAG}seq":
-            return [self.value(item, (*place, number)) for number, item in enumerate(node.value)]
-        return self._scalar(node, place)
+        match node:
+            case yaml.MappingNode(tag=BaseResolver.DEFAULT_MAPPING_TAG):
+                return self._mapping(node, place)
+            case yaml.SequenceNode(tag=BaseResolver.DEFAULT_SEQUENCE_TAG):
+                return [self.value(item, (*place, number)) for number, item in enumerate(node.value)]
+            case yaml.ScalarNode(tag=BaseResolver.DEFAULT_SCALAR_TAG, value=text):
+                self._refuse_strange(text, place)
+                return str(text)
+            case yaml.ScalarNode(tag=tag, value=text) if tag == _JSON and _PLAIN.match(text):
+                # -0.0 becomes 0.0, as the database has it
+                value: Json = json.loads(text.strip("~") or "null", parse_float=lambda digits: float(digits) + 0.0)
+                return value
+        self._report(place, self.lines[place], f"carries the tag {node.tag}; tags are not read")
+        return None
 
     def _mapping(self, node: yaml.MappingNode, place: Place) -> dict[str, Json]:
         found: dict[str, Json] = {}
         for key, value in node.value:
             line = self.first_line + key.start_mark.line
-            name = key.value if isinstance(key, yaml.ScalarNode) and key.tag == f"{_TAG}str" else None
+            is_text = isinstance(key, yaml.ScalarNode) and key.tag == BaseResolver.DEFAULT_SCALAR_TAG
+            name = key.value if is_text else None
             if name is None:
                 self._report(place, line, "the name of a field must be text; put it in quotes")
             elif any(map(unstorable, name)):
@@ -141,28 +147,12 @@ class _Walk:
                 found[name] = self.value(value, (*place, name))
         return found
 
-    def _scalar(self, node: yaml.Node, place: Place) -> Json:
-        kind, text = node.tag.removeprefix(_TAG), node.value
-        if kind == "str":
-            return self._text(str(text), place)
-        if kind == "null":
-            return None
-        if kind == "bool" and _BOOL.match(text):
-            return bool(text == "true")
-        if kind == "int" and _INT.match(text):
-            return int(text)
-        if kind == "float" and _FLOAT.match(text):
-            return float(text) + 0.0  # -0.0 becomes 0.0, as the database has it
-        self._report(place, self.lines[place], f"carries the tag {node.tag}; tags are not read")
-        return None
-
-    def _text(self, text: str, place: Place) -> str:
-        """Escapes in quotes can make characters that no database takes."""
+    def _refuse_strange(self, text: str, place: Place) -> None:
+        """Report a character that no database takes; escapes in quotes can make one."""
         strange = next(filter(unstorable, text), None)
         if strange is not None:
             message = f"contains the character U+{ord(strange):04X}, which is not text"
             self._report(place, self.lines[place], message)
-        return text
 
     def _report(self, place: Place, line: int, message: str) -> None:
         self.problems.append(PackProblem(self.file, line, spell(place), message))

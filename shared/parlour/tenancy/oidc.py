@@ -18,8 +18,8 @@ from parlour.infra.errors import Misconfigured, ProviderUnavailable, Unauthentic
 from parlour.infra.jsonable import Json, JsonObject
 from parlour.tenancy import tokens
 
-_ALGORITHMS = {"RSA": "RS256", "EC": "ES256"}
-"""By type of key. The key decides the algorithm; the token's header only has to agree."""
+#: The key decides the algorithm; the token's header only has to agree.
+_ALGORITHMS = frozenset({"RS256", "ES256"})
 
 _FRESH = timedelta(hours=1)
 _PAUSE = timedelta(seconds=30)
@@ -59,7 +59,7 @@ class Issuers:
         told because the issuer does not answer.
         """
         header = tokens.header(text)
-        if header is None or header.algorithm not in _ALGORITHMS.values():
+        if header is None or header.algorithm not in _ALGORITHMS:
             raise Unauthenticated(reason="algorithm")
         issuer = tokens.text_claim(tokens.unverified(text), "iss")
         if issuer not in self._keys:
@@ -107,7 +107,7 @@ class _Keys:
     def _read(self, now: datetime) -> None:
         self._tried_at = now
         try:
-            self._keys = _usable(self._fetch(self._keys_url()))
+            self._keys = _signing_keys(self._fetch(self._keys_url()))
             self._read_at = now
         except ProviderUnavailable as error:
             log.error("issuer_unreadable", error, issuer=self._issuer)
@@ -124,25 +124,21 @@ class _Keys:
         return url
 
 
-def _usable(document: JsonObject) -> tuple[jwt.PyJWK, ...]:
+def _signing_keys(document: JsonObject) -> tuple[jwt.PyJWK, ...]:
+    """Return the public signing keys of a JWK set that we take; an odd key does not cost the others.
+
+    Raises:
+        ProviderUnavailable: the document has no list of keys.
+    """
     listed = document.get("keys")
     if not isinstance(listed, list):
         raise ProviderUnavailable("the issuer's key set has no keys")
-    return tuple(key for key in map(_key, listed) if key)
-
-
-def _key(jwk: Json) -> jwt.PyJWK | None:
-    """A public signing key of a kind that we take, else None: one odd key must not cost the others."""
-    if not isinstance(jwk, dict) or jwk.get("use", "sig") != "sig" or "d" in jwk:
-        return None
-    kind = jwk.get("kty")
-    algorithm = _ALGORITHMS.get(kind) if isinstance(kind, str) else None
-    if algorithm is None or jwk.get("alg", algorithm) != algorithm or jwk.get("crv", "P-256") != "P-256":
-        return None
+    public = [jwk for jwk in listed if isinstance(jwk, dict) and jwk.get("use", "sig") == "sig" and "d" not in jwk]
     try:
-        return jwt.PyJWK(jwk, algorithm)
-    except (jwt.PyJWTError, ValueError, TypeError):
-        return None
+        known = jwt.PyJWKSet([jwk for jwk in public if jwk.get("alg") in (None, *_ALGORITHMS)])
+    except jwt.PyJWKSetError:  # none of them is usable
+        return ()
+    return tuple(key for key in known if key.algorithm_name in _ALGORITHMS)
 
 
 def _matching(keys: Sequence[jwt.PyJWK], header: tokens.Header) -> jwt.PyJWK | None:

@@ -80,21 +80,21 @@ def test_an_envelope_comes_out_of_the_queue_as_it_went_in(envelope: Envelope) ->
 @pytest.mark.parametrize(
     ("field", "value", "complaint"),
     [
-        ("channel", "pigeon", "channel must be one of whatsapp, web"),
-        ("kind", None, "kind must be text"),
-        ("status", "lost", "status must be one of"),
-        ("sent_at", "yesterday", "sent_at must be an ISO 8601 time"),
-        ("sent_at", "2026-03-02T09:30:00", "sent_at must carry its offset"),
-        ("media", "a photograph", "media must be an object"),
-        ("media", {"kind": "image"}, "url must be text"),
-        ("metadata", [], "metadata must be an object"),
-        ("text", 7, "text must be text"),
+        ("channel", "pigeon", "channel: Input should be 'whatsapp' or 'web'"),
+        ("kind", None, "kind: "),
+        ("status", "lost", "status: "),
+        ("sent_at", "yesterday", "sent_at: "),
+        ("sent_at", "2026-03-02T09:30:00", "sent_at: Input should have timezone info"),
+        ("media", "a photograph", "media: "),
+        ("media", {"kind": "image"}, "media.url: Field required"),
+        ("metadata", [], "metadata: "),
+        ("text", 7, "text: Input should be a valid string"),
     ],
 )
 def test_a_body_that_is_no_envelope_is_refused_by_field(field: str, value: object, complaint: str) -> None:
     body: JsonObject = {**an_envelope().to_json(), field: value}  # type: ignore[dict-item]
 
-    with pytest.raises(MalformedPayload, match=complaint):
+    with pytest.raises(MalformedPayload, match=f"^envelope: {complaint}"):
         Envelope.from_json(body)
 
 

@@ -90,6 +90,25 @@ def test_a_page_is_read_without_what_a_browser_runs_or_hides() -> None:
     assert "x()" not in text
 
 
+@pytest.mark.parametrize(
+    ("page", "text"),
+    [
+        (b"<p>the <b>bold </b>word<br>and <i>one</i> more</p>", "the bold word and one more"),
+        (b"<ul><li>one<ul><li>two<br>still two</li></ul></li></ul>", "- one\n  - two still two"),
+        (b"<pre>a<br>  b</pre>", "```\na\n  b\n```"),
+        (b"<p>a</p><span>b<svg><text>x</text></svg>c<div>d</div></span>", "a\n\nbc\nd"),
+        (b"<p># a</p><p>&lt;!-- page: 9 --&gt;</p>", "\\# a\n\n\\<!-- page: 9 -->"),
+        (b"<p>a</p><template><p>x</p></template><select><option>y</select><!-- z -->b", "a\n\nb"),
+    ],
+)
+def test_a_page_is_written_as_its_browser_shows_it(page: bytes, text: str) -> None:
+    assert bodies(extract(page, "html")) == text
+
+
+def test_a_page_nested_too_deeply_is_refused() -> None:
+    assert reason(b"<div>" * 250 + b"x", "html") == "broken"
+
+
 def test_an_email_says_who_wrote_it_and_when() -> None:
     found = extract(EMAIL, "email")
     piece = piece_with(found, "The crane comes on Tuesday.")

@@ -203,6 +203,7 @@ def test_a_key_too_short_to_trust_is_refused(provider: Provider) -> None:
         {"kty": "RSA", "kid": "r1"},
         {"kty": "oct", "k": "c2VjcmV0", "kid": "r1", "alg": "HS256"},
         {"kty": ["RSA"], "kid": "r1"},
+        {"kty": "RSA", "kid": "r1", "alg": ["RS256"]},
         {"kty": "EC", "crv": "P-384", "kid": "r1"},
         {"kty": "RSA", "n": 5, "e": "AQAB", "kid": "r1"},
         jwk(RSA_KEY, "r1", use="enc"),

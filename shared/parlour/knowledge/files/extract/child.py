@@ -9,6 +9,7 @@ import resource
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
 
@@ -45,7 +46,7 @@ def _told(kind: str, source: Path) -> JsonObject:
     module, function = _READERS[kind]
     try:
         read: Callable[[Path], list[Part]] = getattr(import_module(f"{_PACKAGE}.{module}"), function)
-        return pieces_of(read(source)).to_json()
+        return asdict(pieces_of(read(source)))
     except UnreadableFile as problem:
         return {"problem": problem.reason}
     except MemoryError:

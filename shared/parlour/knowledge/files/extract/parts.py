@@ -1,10 +1,8 @@
 """What was read out of a file: its text as Markdown in parts, then cut into pieces that know where they stand. Pure."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Literal
-
-from parlour.infra.jsonable import JsonObject
 
 type Place = Literal["page", "slide", "sheet", ""]
 
@@ -45,18 +43,6 @@ class ReadFile:
     pages: int
     tokens: int
 
-    def to_json(self) -> JsonObject:
-        """As it is handed over."""
-        return {"pages": self.pages, "tokens": self.tokens, "pieces": [asdict(piece) for piece in self.pieces]}
-
-    @classmethod
-    def from_json(cls, told: JsonObject) -> "ReadFile":
-        """Back from the child process. Raises KeyError, TypeError or ValueError for anything else."""
-        pieces, pages, tokens = told["pieces"], told["pages"], told["tokens"]
-        if not (isinstance(pieces, list) and isinstance(pages, int) and isinstance(tokens, int)):
-            raise TypeError("not what the child process hands over")
-        return cls(tuple(map(_piece, pieces)), pages, tokens)
-
 
 def table(rows: Sequence[Sequence[str]]) -> str:
     """Rows as a Markdown table, the first of them as its header; "" for none."""
@@ -80,18 +66,3 @@ def plain(text: str) -> str:
 def _row(cells: Sequence[str]) -> str:
     shown = (" ".join(cell.split()).replace("|", "\\|") for cell in cells)
     return f"| {' | '.join(shown)} |"
-
-
-def _piece(entry: object) -> FilePiece:
-    if not isinstance(entry, dict):
-        raise TypeError("a piece is no object")
-    page, slide = entry["page"], entry["slide"]
-    return FilePiece(
-        body=str(entry["body"]),
-        heading=tuple(map(str, entry["heading"])),
-        page=page if isinstance(page, int) else None,
-        slide=slide if isinstance(slide, int) else None,
-        sheet=str(entry["sheet"]),
-        sender=str(entry["sender"]),
-        date=str(entry["date"]),
-    )

@@ -10,6 +10,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 from typing import IO
 
+from pydantic import TypeAdapter
+
 from parlour.infra import log
 from parlour.infra.settings import bare_environment
 from parlour.knowledge.files.extract.parts import ReadFile
@@ -18,6 +20,7 @@ from parlour.knowledge.files.problems import LARGEST_BYTES, unreadable
 
 _CHILD = "parlour.knowledge.files.extract.child"
 _LAST_WORDS = 16 * 1024
+_READ_FILE = TypeAdapter(ReadFile)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,6 @@ def _read(out: Path) -> ReadFile:
         told = json.loads(out.read_text("utf-8"))
         if "problem" in told:
             raise unreadable(str(told["problem"]))
-        return ReadFile.from_json(told)
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        return _READ_FILE.validate_python(told)
+    except (OSError, ValueError, TypeError) as error:
         raise unreadable("broken") from error
