@@ -141,7 +141,6 @@ CREATE TABLE teams (
     role             text NOT NULL DEFAULT '',
     sops             jsonb NOT NULL DEFAULT '[]',
     escalation       jsonb NOT NULL DEFAULT '{}',
-    allowed_handoffs text[] NOT NULL DEFAULT '{}',
     guardrails       jsonb NOT NULL DEFAULT '[]',
     version          int NOT NULL DEFAULT 1,
     created_at       timestamptz NOT NULL,
@@ -150,16 +149,6 @@ CREATE TABLE teams (
     UNIQUE (tenant_id, slug)
 );
 CALL isolate('teams');
-
-CREATE TABLE team_members (
-    tenant_id uuid NOT NULL,
-    team_id   uuid NOT NULL,
-    human_id  uuid NOT NULL,
-    PRIMARY KEY (tenant_id, team_id, human_id),
-    FOREIGN KEY (tenant_id, team_id) REFERENCES teams (tenant_id, id) ON DELETE CASCADE,
-    FOREIGN KEY (tenant_id, human_id) REFERENCES humans (tenant_id, id) ON DELETE CASCADE
-);
-CALL isolate('team_members');
 
 -- prompt: where the instructions are placed. modes: what the agent may do with a request. reminders: repeated at the
 -- end of the prompt.
@@ -172,7 +161,6 @@ CREATE TABLE agents (
     model_routing       jsonb NOT NULL DEFAULT '{}',
     tools               text[] NOT NULL DEFAULT '{}',
     memory_policy       jsonb NOT NULL DEFAULT '{}',
-    retrieval           jsonb NOT NULL DEFAULT '{}',
     budget              jsonb NOT NULL DEFAULT '{}',
     guardrails          jsonb NOT NULL DEFAULT '[]',
     max_tool_iterations int NOT NULL DEFAULT 4 CHECK (max_tool_iterations BETWEEN 0 AND 20),
@@ -753,6 +741,7 @@ CREATE TRIGGER follow_merged_user BEFORE INSERT ON sessions
 -- What must be looked at again by a certain time, in case nothing else does it first. The sweep reads it before it
 -- knows the tenant, so it holds ids and times and no tenant content. held_until: until when a worker holds work that
 -- has no row of its own to say so.
+-- failures: attempts of a job that failed in a row; problem: the code of its last error, 'died' while it runs.
 -- id of each kind: session, outbox, tool_call, file, record_type, pulse (the record) and phone_link (an expired code):
 -- the row itself; embedding, ledgers, archive: the tenant; memory, summary, consolidation: the session. work_due_time
 -- leaves out pulse, because every record with a Pulse has a row and two sweeps must not read each other's.
@@ -764,6 +753,8 @@ CREATE TABLE work_due (
     id         uuid NOT NULL,
     due_at     timestamptz NOT NULL,
     held_until timestamptz,
+    failures   int NOT NULL DEFAULT 0,
+    problem    text,
     PRIMARY KEY (tenant_id, kind, id)
 );
 CALL isolate('work_due');
@@ -1672,20 +1663,14 @@ CREATE INDEX episodes_session ON episodes (tenant_id, session_id);
 CREATE INDEX episodes_row ON episodes (tenant_id, row_id) WHERE row_id IS NOT NULL;
 
 -- One row per session that memory has read. until_turn: the last turn that was read. anchors: how many anchors there
--- are; anchored: the messages that they cover. failures, summary_failures, consolidation_failures: failed tries in a
--- row.
+-- are; anchored: the messages that they cover.
 CREATE TABLE extractions (
     tenant_id              uuid NOT NULL REFERENCES tenants ON DELETE CASCADE,
     session_id             uuid NOT NULL,
     until_turn             int NOT NULL DEFAULT 0,
     anchors                int NOT NULL DEFAULT 0,
     anchored               int NOT NULL DEFAULT 0,
-    failures               int NOT NULL DEFAULT 0,
-    problem                text,
     at                     timestamptz,
-    summary_failures       int NOT NULL DEFAULT 0,
-    summary_problem        text,
-    consolidation_failures int NOT NULL DEFAULT 0,
     PRIMARY KEY (tenant_id, session_id),
     FOREIGN KEY (tenant_id, session_id) REFERENCES sessions (tenant_id, id) ON DELETE CASCADE
 );
