@@ -121,8 +121,11 @@ def content_words(text: str) -> list[str]:
 
 
 def stems(text: str) -> frozenset[str]:
-    """Return what the content words are compared by: English, Hindi and Tamil endings are taken off."""
-    return frozenset(map(_stem, content_words(text)))
+    """Return what the content words are compared by: English, Hindi and Tamil endings are taken off, and a code such as
+    RA-07 counts as a whole and by its parts."""
+    found = content_words(text)
+    parts = [part for word in found if any(map(str.isalpha, word)) for part in word_parts(word)]
+    return frozenset(_stem(word) for word in (*found, *parts) if word not in _STOP_WORDS)
 
 
 @functools.lru_cache(maxsize=8_192)
