@@ -19,6 +19,7 @@ from parlour.infra.errors import (
 from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database, Transaction
 from parlour.jobs import work_due
+from parlour.knowledge.around.around import around
 from parlour.knowledge.files import ingest, store, uploads
 from parlour.knowledge.files.file import NewFile
 from parlour.knowledge.records import entities
@@ -69,6 +70,15 @@ def test_a_file_in_short_is_found_too(desk: FileDesk) -> None:
     ((content,),) = desk.rows("SELECT content FROM context_rows WHERE kind = 'file_distillation'")
     assert str(content).startswith(f"{CONTRACT}, in short\nBetween the owner and the builder")
     assert "Contents: Works contract; 12. Delay; 14. Limitation of liability." in str(content)
+
+
+def test_short_files_of_a_project_are_whole_in_its_briefing(desk: FileDesk) -> None:
+    file = desk.upload("plan.md", b"# Plan\n\nPour on Monday.", ABOUT)
+    desk.work()
+    with desk.database.transaction(desk.principal) as tx:
+        project = entities.read(desk.principal, tx, ABOUT)
+        found = around(desk.principal, tx, project.id, team_id=uuid7(desk.clock.now), is_project=True)
+    assert [(item.id, "Pour on Monday." in item.content) for item in found if item.part == "file"] == [(file.id, True)]
 
 
 def test_a_models_summary_is_paid_for(desk: FileDesk) -> None:

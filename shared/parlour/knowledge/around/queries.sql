@@ -16,7 +16,8 @@ WITH own AS MATERIALIZED (
 ), whole AS MATERIALIZED (
     SELECT f.id, f.name, f.classification, f.tokens
       FROM files f
-     WHERE %(is_project)s AND f.entity_id = %(entity_id)s AND f.state = 'ready' AND f.classification <= %(clearance)s
+     WHERE %(is_project)s AND f.entity_id = %(entity_id)s AND f.state IN ('embedding', 'ready')
+       AND f.classification <= %(clearance)s
        AND (f.team_id IS NULL OR f.team_id = %(team_id)s::uuid)
 ), found AS (
     (SELECT 'distillation' AS part, r.id, r.title, r.content, r.classification, 1.0::float8 AS score, r.created_at,
