@@ -165,9 +165,11 @@ class Prompting:
         """How the turn's calls enter history: each as it was asked, with one line for what came of it."""
         return stubs.called(self.rounds, self.writes)
 
-    def over(self) -> JsonObject | None:
-        """What the session's next prompt stands on once the turn is over; None where nothing was sent in it: a cut and
-        a briefing that no model was told are no beginning of what comes next."""
+    def cache_state(self) -> JsonObject | None:
+        """Return what the session's next prompt continues from once the turn is over; None where nothing was sent.
+
+        A cut and a briefing that no model was told are no beginning of what comes next.
+        """
         standing = self.begun.standing if self.begun and self.recorded else self.standing
         if all(one.stays for one in standing.prints):
             return None
