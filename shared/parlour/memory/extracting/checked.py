@@ -11,8 +11,9 @@ from parlour.memory.extracting.reading import Line, Stretch
 from parlour.memory.facts import evidence, keys, obvious
 from parlour.memory.facts.evidence import own_text
 from parlour.memory.facts.fact import SUREST_OF_MODELS, Candidate, Origin, Refusal
-from parlour.memory.facts.wording import holds, says, telling, words
+from parlour.memory.facts.wording import holds, says, telling
 from parlour.text.sensitive import is_sensitive
+from parlour.text.words import words
 
 _OWN_SHARE = 0.5
 """Of an episode's telling words, how many are the user's."""

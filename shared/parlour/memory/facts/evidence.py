@@ -9,8 +9,9 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from parlour.memory.facts import keys
-from parlour.memory.facts.wording import is_negative, plain, says, telling, words
+from parlour.memory.facts.wording import is_negative, says, telling
 from parlour.text.sentences import sentences
+from parlour.text.words import normalized, words
 
 type Problem = Literal["not_users_own", "not_stated"]
 """not_users_own: the value's words are not the user's. not_stated: they only ask for it, or take nothing back."""
@@ -114,4 +115,4 @@ def _takes_back(key: str, value: str, sentence: str) -> bool:
     names = keys.known_names(key) - _LITTLE
     stated = " ".join(_stated(sentence))
     is_named = bool(names & frozenset(words(stated))) or (bool(telling(value)) and says(stated, value))
-    return is_named and (bool(_ENDED.search(plain(stated))) or is_negative(stated))
+    return is_named and (bool(_ENDED.search(normalized(stated))) or is_negative(stated))

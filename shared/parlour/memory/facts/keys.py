@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Mapping
 
-from parlour.models.words import vocabulary
+from parlour.text.words import word_list
 
 KEYS: Mapping[str, str] = {
     "name": "the user's name",
@@ -41,7 +41,7 @@ ROOMS: Mapping[str, str] = {
 """Open rooms of keys; what follows the point is free."""
 
 #: Keys of which a shorter value is the same said less exactly.
-GRADED = vocabulary("name city home_town address delivery_address birthday company job vehicle")
+GRADED = word_list("name city home_town address delivery_address birthday company job vehicle")
 
 #: Keys that hold several values at once: another one is added, so that no allergy is lost to the next.
 ADDITIVE = frozenset({"allergy"})

@@ -11,9 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from parlour.memory.facts.evidence import own_text
 from parlour.memory.facts.fact import LONGEST_VALUE, Candidate, Utterance
 from parlour.memory.facts.keys import key_of
-from parlour.memory.facts.wording import is_negative, sentences, telling, words
-from parlour.models.words import vocabulary
+from parlour.memory.facts.wording import is_negative, telling
 from parlour.text.sensitive import is_sensitive
+from parlour.text.sentences import sentences
+from parlour.text.words import word_list, words
 
 #: No phrase is surer than another.
 _CONFIDENCE = 0.95
@@ -124,7 +125,7 @@ _FIRST_PERSON = frozenset({"i", "i'm", "i've", "my", "me", "we", "our", "us", "w
 _ALL = "*"
 
 #: Capitalised words that stand where a name does and are none, and what Hindi and Tamil say there.
-_NO_NAMES = vocabulary(
+_NO_NAMES = word_list(
     "back later now today tomorrow tonight soon asap when if at on in after before once only again anytime please mr "
     "mrs ms dr monday tuesday wednesday thursday friday saturday sunday not wrong missing correct misspelled "
     "misspelt right unknown changed क्या नहीं गलत सही में पर काय என்ன தவறு சரி இல்லை"

@@ -13,7 +13,8 @@ from uuid import UUID
 
 from parlour.memory.facts import keys
 from parlour.memory.facts.fact import FLOOR, LONGEST_VALUE, SUREST_OF_MODELS, Candidate, Decision, Known
-from parlour.memory.facts.wording import holds, is_negative, plain, stem, telling, words
+from parlour.memory.facts.wording import holds, is_negative, stem, telling
+from parlour.text.words import normalized, words
 
 _OWN_WORDS = ("said", "edited")
 _READ_BY_MODELS = ("extracted", "consolidated")
@@ -70,7 +71,7 @@ def resolve(candidate: Candidate, live: Sequence[Known]) -> list[Candidate]:
 
 def is_same(first: str, second: str) -> bool:
     """Return whether two values mean the same, however they are written."""
-    return plain(first) == plain(second) or (
+    return normalized(first) == normalized(second) or (
         _content(first) == _content(second) and is_negative(first) == is_negative(second)
     )
 

@@ -2,11 +2,7 @@
 
 import re
 
-from parlour.text.sentences import sentences
-from parlour.text.words import normalized as plain
-from parlour.text.words import word_list, words
-
-__all__ = ["holds", "is_negative", "plain", "says", "sentences", "stem", "telling", "words"]
+from parlour.text.words import normalized, word_list, words
 
 _DENSE = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]")
 """Scripts that write no spaces: Thai, Japanese, Chinese."""
@@ -56,7 +52,7 @@ def holds(there: frozenset[str], word: str) -> bool:
 def says(text: str, value: str) -> bool:
     """Whether every telling word of the value stands in the text."""
     if _DENSE.search(value):
-        return plain(value).replace(" ", "") in plain(text).replace(" ", "")
+        return normalized(value).replace(" ", "") in normalized(text).replace(" ", "")
     there = frozenset(words(text))
     wanted = telling(value)
     return bool(wanted) and all(holds(there, word) for word in wanted)
