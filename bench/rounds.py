@@ -18,6 +18,7 @@ from parlour.principal import system
 from parlour.turns import store
 from parlour.turns.events import Feed
 from parlour.turns.load import Loaded, load
+from parlour.turns.prompts import store as prompts
 from parlour.turns.prompts.store import Asking
 from parlour.turns.recalling import add_recalled
 from parlour.turns.running import Running, Services
@@ -84,8 +85,14 @@ class Round:
         assembled = loaded.prompting.next(1, (), _MODEL)
         provider, model = _MODEL.split("/")
         asking = Asking(running.lease.id, running.turn.id, provider, model, services.clock())
-        keep = loaded.prompting.keep(asking, 1, assembled)
-        services.database.run(running.feed.principal, keep)
+        prompt = loaded.prompting.plan_prompt_writes(asking, 1, assembled)
+
+        def commit(tx: Transaction) -> None:
+            prompts.keep_prompt(tx, prompt)
+            if prompt.refused is not None:
+                prompts.note_refused(tx, running.turn.id, prompt.refused)
+
+        transact(commit)
         seconds = time.perf_counter() - begun - (self.waited() - waited)
         return Ran(seconds, self.desk.database.statements.count - counted, assembled)
 

@@ -51,27 +51,25 @@ _GONE = "there is no such tool call"
 _DONE_BY_WORD: JsonObject = {"ok": True, "status": "done", "message": "A person found out that this was done."}
 
 
-def reserve(
-    tx: Transaction,
-    *,
-    id: UUID,  # noqa: A002 - the column's name
-    turn_id: UUID,
-    step: int,
-    call_id: str,
-    tool: Tool,
-    arguments: JsonObject,
-    key: str,
-    interim: JsonObject | None,
-    now: datetime,
-) -> None:
-    """Write down that a committed step asked for this call; nothing is written twice for one `key`.
+def reserve(tx: Transaction, turn_id: UUID, call: OpenCall, tool: Tool, key: str) -> None:
+    """Write down that a committed step asked for this call; nothing is written twice for one idempotency `key`.
 
-    With `interim`, what the model is told at once, the call is the dispatcher's, and the sweep looks after it.
+    A heavy tool's call is the dispatcher's: the model is told that it is being worked on, and the sweep looks after it.
     """
     store.reserve(
-        tx, id=id, turn_id=turn_id, step=step, call_id=call_id, name=tool.name, arguments=arguments,
-        writes=tool.writes, idempotency_key=key, interim=interim, due_at=now + GRACE, now=now,
-    )  # fmt: skip
+        tx,
+        id=call.id,
+        turn_id=turn_id,
+        step=call.step,
+        call_id=call.call_id,
+        name=tool.name,
+        arguments=call.arguments,
+        writes=tool.writes,
+        idempotency_key=key,
+        interim=WORKING if tool.heavy else None,
+        due_at=call.started_at + GRACE,
+        now=call.started_at,
+    )
 
 
 def begin(tx: Transaction, id: UUID, now: datetime) -> None:  # noqa: A002, ARG001 - the time of a start is not kept

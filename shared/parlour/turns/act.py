@@ -6,7 +6,6 @@ from datetime import datetime
 from uuid import UUID
 
 from parlour.infra.errors import ModelError, ToolNotAvailable
-from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.knowledge.tools.operations import operations
 from parlour.principal import Principal
@@ -43,27 +42,29 @@ def run_tools(running: Running, loaded: Loaded, journal: Journal, step: RunTools
     return replace(journal, calls=(*journal.calls, *done))
 
 
-def reserve_effects(
-    running: Running, loaded: Loaded, step: int, requests: Sequence[ToolRequest]
-) -> Callable[[Transaction], None]:
-    """How to reserve, in the transaction that completes the step, the effects that it asks for.
+@dataclass(frozen=True, slots=True)
+class PlannedEffect:
+    """A call that changes something, to be reserved before it is begun."""
 
-    From then on they are known, and none is begun that is not.
-    """
+    call: OpenCall
+    tool: Tool
+
+
+def plan_effects(running: Running, loaded: Loaded, step: int, requests: Sequence[ToolRequest]) -> list[PlannedEffect]:
+    """Return the effects that a step asks for. They are reserved in the transaction that completes the step, and no
+    effect begins without a reservation. Heavy ones are reserved when they are handed to the dispatcher."""
     now = running.services.clock()
-    wanted = [
-        (request, tool)
+    return [
+        PlannedEffect(_open(running, step, request, now), tool)
         for request in requests
         if (tool := _tool(loaded, request.name)) and tool.writes and not tool.heavy and loaded.persona.agent.acts
     ]
-    opened = [_open(running, step, request, now) for request, _ in wanted]
-    running.open_calls.update({(step, one.call_id): one for one in opened})
 
-    def reserve(tx: Transaction) -> None:
-        for one, (_, tool) in zip(opened, wanted, strict=True):
-            _reserve(tx, running, one, tool, None, now)
 
-    return reserve
+def reserve_effect(tx: Transaction, turn_id: UUID, effect: PlannedEffect) -> None:
+    """Reserve the effect under its idempotency key. A repeat changes nothing."""
+    call = effect.call
+    calls.reserve(tx, turn_id, call, effect.tool, idempotency_key(turn_id, call.step, call.call_id))
 
 
 def _act(running: Running, loaded: Loaded, step: int, request: ToolRequest) -> Call:
@@ -100,7 +101,8 @@ def _effect(running: Running, loaded: Loaded, step: int, request: ToolRequest, t
     found = running.open_calls.get((step, request.call_id))
     if found is None:
         found = _open(running, step, request, running.services.clock())
-        running.feed.write(lambda tx: _reserve(tx, running, found, tool, None, found.started_at))
+        effect = PlannedEffect(found, tool)
+        running.feed.write(lambda tx: reserve_effect(tx, running.turn.id, effect))
     context = replace(_context(running, loaded, step, request), tool_call_id=found.id)
     book = _TurnBook(running, loaded.principal, found.id, tool, context.now)
     return effects.perform(context, tool, request.arguments, found.state, running.services.endpoints, book)
@@ -118,10 +120,10 @@ def _hand_over(running: Running, step: int, request: ToolRequest, tool: Tool) ->
         result = failed(error)
         _finished(running, step, request, result, now, 0)
         return result
-    opened = _open(running, step, request, now)
+    effect = PlannedEffect(_open(running, step, request, now), tool)
     running.feed.add("tool_result", {"name": request.name, "ok": True, "working": True})
-    running.feed.write(lambda tx: _reserve(tx, running, opened, tool, WORKING, now))
-    running.services.tools.send([dispatch_message(running.feed.principal.tenant_id, opened.id)])
+    running.feed.write(lambda tx: reserve_effect(tx, running.turn.id, effect))
+    running.services.tools.send([dispatch_message(running.feed.principal.tenant_id, effect.call.id)])
     return ToolResult(True, WORKING)
 
 
@@ -178,19 +180,10 @@ def _finished(
 
 
 def _open(running: Running, step: int, request: ToolRequest, now: datetime) -> OpenCall:
+    call_id = running.services.new_id(now)
     return OpenCall(
-        id=running.services.new_id(now), step=step, call_id=request.call_id, name=request.name,
-        arguments=request.arguments, state="reserved", heavy=False, started_at=now,
-    )  # fmt: skip
-
-
-def _reserve(
-    tx: Transaction, running: Running, one: OpenCall, tool: Tool, interim: JsonObject | None, now: datetime
-) -> None:
-    calls.reserve(
-        tx, id=one.id, turn_id=running.turn.id, step=one.step, call_id=one.call_id, tool=tool,
-        arguments=one.arguments, key=idempotency_key(running.turn.id, one.step, one.call_id), interim=interim, now=now,
-    )  # fmt: skip
+        call_id, step, request.call_id, request.name, request.arguments, state="reserved", heavy=False, started_at=now
+    )
 
 
 def _context(running: Running, loaded: Loaded, step: int, request: ToolRequest) -> ToolContext:

@@ -26,7 +26,7 @@ from parlour.tools import calls
 from parlour.tools.calls import OpenCall
 from parlour.tools.definition import Tool
 from parlour.tools.registry import tools_of
-from parlour.turns import attached, briefed, polite, remembering, store
+from parlour.turns import attached, briefed, memory, polite, store
 from parlour.turns.journal import Call, Journal, Step
 from parlour.turns.prompts import resuming
 from parlour.turns.prompts.prompting import Before, Prompting, earlier, named, resumed
@@ -141,9 +141,7 @@ class _Reading:
             self.turn.frozen_at, self.principal.clearance, self.model, self._versions(),
             reclassified=is_gone or before.is_changed,
         )  # fmt: skip
-        known = remembering.at_once(
-            self.tx, self.lease, self.persona, before.past, self.inputs, self.turn.frozen_at
-        )  # fmt: skip
+        known = memory.recall_memories(self.tx, self.lease, self.persona, before.past, self.inputs, self.turn.frozen_at)
         materials = self._materials(before, [*changed, *known.items])
         prompting = Prompting(
             materials, self._profile(), moment, standing, writes=self._writes(), episodes=known.episodes,

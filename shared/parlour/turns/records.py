@@ -208,6 +208,34 @@ class LlmCall:
 
 
 @dataclass(frozen=True, slots=True)
+class NewReply:
+    """A reply about to be stored. metadata: {removed_citations: number}, where some were removed."""
+
+    id: UUID
+    channel: str
+    body: str
+    metadata: JsonObject
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class TurnEnd:
+    """How a turn ends.
+
+    problem      a code for operators, with details after a colon; None when all went well.
+    called       the turn's tool calls, as messages of the history that later turns read.
+    cache_state  of the session's prompts, for its next one; None keeps the one that is stored.
+    """
+
+    state: str
+    at: datetime
+    degraded: bool = False
+    problem: str | None = None
+    called: tuple[JsonObject, ...] = ()
+    cache_state: JsonObject | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Citation:
     """A source that a reply cites, as it was called then."""
 

@@ -24,13 +24,13 @@ from parlour.principal import Principal, system
 from parlour.tools.calls import dispatch_message
 from parlour.turns import polite, store
 from parlour.turns.act import run_tools
-from parlour.turns.answer import Answer, answer
+from parlour.turns.answer import Answer, commit_answer
 from parlour.turns.events import Feed
 from parlour.turns.journal import CallModel, Reply, RunTools, next_step
 from parlour.turns.load import Loaded, load
 from parlour.turns.recalling import add_recalled
 from parlour.turns.receive import Wake
-from parlour.turns.records import Inbound, Lease, OpenTurn
+from parlour.turns.records import Inbound, Lease, OpenTurn, TurnEnd
 from parlour.turns.running import Running, Services
 from parlour.turns.step import ask_model
 from parlour.turns.timing import Stages
@@ -61,7 +61,7 @@ def run(services: Services, wake: Wake, seconds_left: Callable[[], float]) -> No
 
 def _run_turn(running: Running, principal: Principal) -> None:
     try:
-        answer(running, _work(running))
+        commit_answer(running, _work(running))
     except LeaseLost:
         log.warning("lease_lost", tenant_id=principal.tenant_id, turn_id=running.turn.id)
     except RetryError as problem:
@@ -77,7 +77,7 @@ def _run_turn(running: Running, principal: Principal) -> None:
 def _gave_up(running: Running) -> bool:
     """Say that it failed; False when it was answered by then, and only what comes after that broke."""
     try:
-        answer(running, _failed("broken"))
+        commit_answer(running, _failed("broken"))
     except LeaseLost:
         return False
     return True
@@ -120,10 +120,7 @@ def _begin(
 def _close_empty(tx: Transaction, lease: Lease, turn: OpenTurn, now: datetime) -> None:
     """A turn whose messages are gone has nothing to say; left open, it would stand before all that comes after it."""
     log.warning("turn_without_messages", turn_id=turn.id, session_id=lease.id)
-    store.finish_turn(
-        tx, lease, turn.id, state="answered", degraded=False, problem="no_messages", stage_ms={}, called=(),
-        standing=None, now=now,
-    )  # fmt: skip
+    store.finish_turn(tx, lease, turn.id, TurnEnd("answered", now, problem="no_messages"), {})
 
 
 def _work(running: Running) -> Answer:

@@ -1,6 +1,5 @@
 """One step of a turn: the model is asked. The request is committed before, the answer after."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
@@ -15,9 +14,10 @@ from parlour.models import fallback, pictures, prices, route, spend
 from parlour.models.request import Attempt, Completed, ModelRequest, Reset, TextDelta, Usage
 from parlour.models.route import Choice
 from parlour.turns import store
-from parlour.turns.act import reserve_effects
+from parlour.turns.act import plan_effects, reserve_effect
 from parlour.turns.journal import CallModel, Journal, Step
 from parlour.turns.load import Loaded
+from parlour.turns.prompts import store as prompts
 from parlour.turns.prompts.prompting import Prompting, named
 from parlour.turns.prompts.store import Asking
 from parlour.turns.records import LlmCall, StepRow
@@ -66,21 +66,28 @@ class _Asking:
 
     def request(self, choice: Choice, *, again: bool) -> None:
         """Commit that the model is about to be asked, together with the reservation of the first try."""
-        running = self.running
+        running, services = self.running, self.running.services
         if again:
             running.feed.add("text_reset", {"step": self.number})
         running.feed.add("context_usage", self.prompting.usage(self.number, self.assembled))
-        now = running.services.clock()
-        reservation = self._new_reservation()
+        now = services.clock()
+        reservation, worst_case = self._new_reservation(), self._worst_case(choice)
         asking = Asking(running.lease.id, running.turn.id, choice.provider, choice.model, now)
-        keep = self.prompting.keep(asking, self.number, self.assembled)
+        prompt = self.prompting.plan_prompt_writes(asking, self.number, self.assembled)
 
         def commit(tx: Transaction) -> None:
-            keep(tx)
+            prompts.keep_prompt(tx, prompt)
+            if prompt.refused is not None:
+                prompts.note_refused(tx, running.turn.id, prompt.refused)
             spend.reserve(
-                tx, reservation_id=reservation, amount=self._worst_case(choice), purpose="turn",
-                default_cap=running.services.default_cap, expires_at=running.lease.until, now=now,
-            )  # fmt: skip
+                tx,
+                reservation_id=reservation,
+                amount=worst_case,
+                purpose="turn",
+                default_cap=services.default_cap,
+                expires_at=running.lease.until,
+                now=now,
+            )
 
         try:
             running.feed.write(commit)
@@ -128,34 +135,42 @@ class _Asking:
 
     def give_up(self) -> None:
         """Commit the tries that led to nothing, and what they may have cost."""
-        calls = self._calls(_NOTHING)
-        self.running.feed.write(lambda tx: self._settle(tx, calls))
-
-    def complete(self, loaded: Loaded, completed: Completed) -> None:
-        """Commit the answer with its tries and cost; the effects that it asks for are reserved with it."""
-        answered, now = self.attempts[-1], self.running.services.clock()
-        row = StepRow(self.number, list(completed.blocks), completed.stop_reason)
-        requests = Step(self.number, completed.blocks, completed.stop_reason).requests
-        reserve = reserve_effects(self.running, loaded, self.number, requests)
-        calls = self._calls(completed.usage)
-        learn = self._learn(answered, completed.usage)
+        services = self.running.services
+        llm_calls = self._calls(_NOTHING)
+        spent, now = self._spent(llm_calls), services.clock()
 
         def commit(tx: Transaction) -> None:
-            store.complete_step(
-                tx, self.running.turn.id, row, provider=answered.provider, model=answered.model, now=now
-            )  # fmt: skip
-            reserve(tx)
-            learn(tx)
-            self._settle(tx, calls)
+            store.insert_llm_calls(tx, llm_calls)
+            spend.settle(tx, self.reserved, spent, default_cap=services.default_cap, now=now)
 
         self.running.feed.write(commit)
 
-    def _learn(self, answered: Attempt, usage: Usage) -> Callable[[Transaction], None]:
-        """How to keep what the model's report says of its tokens; a turn's first is enough."""
-        reported = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
-        if self.number > 1:
-            return lambda _: None
-        return self.prompting.learn(self.assembled, answered.provider, answered.model, reported)
+    def complete(self, loaded: Loaded, completed: Completed) -> None:
+        """Commit the answer with its tries and cost; the effects that it asks for are reserved with it."""
+        running, services, turn_id = self.running, self.running.services, self.running.turn.id
+        answered, usage = self.attempts[-1], completed.usage
+        row = StepRow(self.number, list(completed.blocks), completed.stop_reason)
+        requests = Step(self.number, completed.blocks, completed.stop_reason).requests
+        effects = plan_effects(running, loaded, self.number, requests)
+        running.open_calls.update({(self.number, effect.call.call_id): effect.call for effect in effects})
+        llm_calls = self._calls(usage)
+        spent, now = self._spent(llm_calls), services.clock()
+        factor = None
+        if self.number == 1:  # one report in a turn is enough
+            reported = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
+            factor = self.prompting.learned_factor(self.assembled, answered.provider, reported)
+
+        def commit(tx: Transaction) -> None:
+            store.complete_step(tx, turn_id, row, provider=answered.provider, model=answered.model, now=now)
+            for effect in effects:
+                reserve_effect(tx, turn_id, effect)
+            if factor is not None:
+                prompts.learn_factor(tx, named(answered.provider, answered.model), *factor)
+            store.insert_llm_calls(tx, llm_calls)
+            # Last: it locks the tenant's day until the commit.
+            spend.settle(tx, self.reserved, spent, default_cap=services.default_cap, now=now)
+
+        running.feed.write(commit)
 
     def _admit(self, choice: Choice) -> None:
         """The first try was reserved with the request; every further one is before it is made."""
@@ -180,14 +195,9 @@ class _Asking:
         read = sum(self.assembled.tokens_by_layer.values())
         return prices.worst_case(choice.provider, choice.model, read, LONGEST_ANSWER, self.running.services.clock())
 
-    def _settle(self, tx: Transaction, calls: list[LlmCall]) -> None:
-        """Put what the tries cost in the place of what was reserved; last, since it holds the tenant's day."""
-        services = self.running.services
-        store.insert_llm_calls(tx, calls)
-        spent = sum(
-            (self._charged(attempt, call) for attempt, call in zip(self.attempts, calls, strict=True)), Decimal()
-        )
-        spend.settle(tx, self.reserved, spent, default_cap=services.default_cap, now=services.clock())
+    def _spent(self, llm_calls: list[LlmCall]) -> Decimal:
+        """Return what all tries cost, in US dollars."""
+        return sum((self._charged(*pair) for pair in zip(self.attempts, llm_calls, strict=True)), Decimal())
 
     def _charged(self, attempt: Attempt, call: LlmCall) -> Decimal:
         """A try that broke off after it had begun to answer is billed for what it read; one that never began is not."""

@@ -5,7 +5,7 @@ from datetime import datetime
 from uuid import UUID
 
 from parlour.channels.included import AWAITED
-from parlour.infra.jsonable import Json, JsonObject
+from parlour.infra.jsonable import Json
 from parlour.infra.postgres import Transaction, jsonb
 from parlour.infra.queries import Queries
 from parlour.jobs.work_due import GRACE
@@ -21,6 +21,7 @@ from parlour.turns.records import (
     LlmCall,
     NewAttachment,
     NewMessage,
+    NewReply,
     OpenTurn,
     OwnSession,
     ParkedTurn,
@@ -29,6 +30,7 @@ from parlour.turns.records import (
     Received,
     StepRow,
     TranscriptRow,
+    TurnEnd,
     TurnRow,
     Upload,
 )
@@ -191,17 +193,11 @@ def own_session(tx: Transaction, session_id: UUID, user_id: UUID) -> OwnSession 
     return tx.first(SQL["own_session"], OwnSession, session_id=session_id, user_id=user_id)
 
 
-def insert_reply(
-    tx: Transaction, lease: Lease, turn_id: UUID, *, message_id: UUID, channel: str, body: str,
-    metadata: JsonObject, now: datetime,
-) -> bool:  # fmt: skip
+def insert_reply(tx: Transaction, lease: Lease, turn_id: UUID, reply: NewReply) -> bool:
     """Store what the turn answers; False when this very reply was stored before."""
-    stored = tx.run(
-        SQL["insert_reply"],
-        id=message_id, session_id=lease.id, binding_id=lease.binding_id, turn_id=turn_id, channel=channel, body=body,
-        metadata=metadata, now=now,
-    )  # fmt: skip
-    return stored > 0
+    values = {"session_id": lease.id, "binding_id": lease.binding_id, "turn_id": turn_id, "now": reply.at}
+    columns = {"id": reply.id, "channel": reply.channel, "body": reply.body, "metadata": reply.metadata}
+    return tx.run(SQL["insert_reply"], **values, **columns) > 0
 
 
 def insert_citations(tx: Transaction, citations: Sequence[Citation]) -> None:
@@ -209,21 +205,25 @@ def insert_citations(tx: Transaction, citations: Sequence[Citation]) -> None:
     tx.run_many(SQL["insert_citation"], [_fields(citation) for citation in citations])
 
 
-def finish_turn(
-    tx: Transaction, lease: Lease, turn_id: UUID, *, state: str, degraded: bool, problem: str | None,
-    stage_ms: dict[str, Json], called: Sequence[JsonObject], standing: JsonObject | None, now: datetime,
-) -> bool:  # fmt: skip
+def finish_turn(tx: Transaction, lease: Lease, turn_id: UUID, end: TurnEnd, stage_ms: dict[str, Json]) -> bool:
     """Close the turn, settle its inputs and let the session go; False when it was closed before.
-    `standing`: what the session's next prompt stands on.
 
     The tenant is marked as one with something to embed, as `index.pending.mark` does it.
     """
     closed = tx.run(
         SQL["finish_turn"],
-        session_id=lease.id, token=lease.token, turn_id=turn_id, state=state, degraded=degraded, problem=problem,
-        stage_ms=stage_ms, called=jsonb([*called]) if called else None, standing=standing, now=now,
-        embed_by=now + GRACE,
-    )  # fmt: skip
+        session_id=lease.id,
+        token=lease.token,
+        turn_id=turn_id,
+        state=end.state,
+        degraded=end.degraded,
+        problem=end.problem,
+        stage_ms=stage_ms,
+        called=jsonb([*end.called]) if end.called else None,
+        standing=end.cache_state,
+        now=end.at,
+        embed_by=end.at + GRACE,
+    )
     return closed > 0
 
 

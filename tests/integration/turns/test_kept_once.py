@@ -6,9 +6,11 @@ from uuid import UUID
 
 import pytest
 
+from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
 from parlour.turns.prompts import store
 from parlour.turns.prompts.rebuild import rebuild
+from parlour.turns.prompts.store import PromptWrites
 from tests.desk import Desk, says
 
 
@@ -18,9 +20,9 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[set[str]]:
     found: list[set[str]] = []
     keep = store.keep_prompt
 
-    def watched(tx: Any, asking: Any, row: Any, blobs: Any, *given: Any, **named: Any) -> None:
-        found.append({*blobs.values()})
-        keep(tx, asking, row, blobs, *given, **named)
+    def watched(tx: Transaction, writes: PromptWrites) -> None:
+        found.append({*writes.texts.values()})
+        keep(tx, writes)
 
     monkeypatch.setattr(store, "keep_prompt", watched)
     return found

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from parlour.infra.postgres import Transaction
 from parlour.turns.prompts import store
-from parlour.turns.prompts.store import Asking, Kept, LedgerRow
+from parlour.turns.prompts.store import Asking, Kept, LedgerRow, PromptWrites
 from tests.conftest import NOW
 
 _ID = UUID(int=1)
@@ -28,8 +28,7 @@ def test_texts_are_written_in_one_order_whatever_the_prompts() -> None:
     written = []
     for blobs in ({"b": "second", "a": "first"}, {"a": "first", "b": "second"}):
         recording = Recording()
-        store.keep_prompt(
-            cast("Transaction", recording), asking, row, blobs, Kept({}, None), anew=False, look_at=NOW
-        )  # fmt: skip
+        writes = PromptWrites(asking, row, blobs, Kept({}, None), anew=False, look_at=NOW)
+        store.keep_prompt(cast("Transaction", recording), writes)
         written.append(list(recording.parameters["texts"].obj.items()))
     assert written == [[("a", "first"), ("b", "second")]] * 2

@@ -24,7 +24,7 @@ from parlour.models.route import OFFLINE
 from parlour.turns.past import MOST_TURNS, past_turns, summary_of
 from parlour.turns.prompts import store
 from parlour.turns.prompts.retention import month_of, over_at
-from parlour.turns.prompts.store import Asking, Earlier, Kept, LedgerRow
+from parlour.turns.prompts.store import Asking, Earlier, Kept, LedgerRow, PromptWrites
 
 _EVERYBODYS = 3
 """The highest clearance: a turn reads its own records, whoever may see them."""
@@ -107,26 +107,18 @@ class Prompting:
             raise LookupError("no prompt of this turn was made yet")
         return PromptInputs(self.materials, self.standing, self.profile, self.begun)
 
-    def keep(self, asking: Asking, step: int, assembled: Assembled) -> Callable[[Transaction], None]:
-        """How to commit a step's request, with the record of its prompt and what the session's next one stands on."""
+    def plan_prompt_writes(self, asking: Asking, step: int, assembled: Assembled) -> PromptWrites:
+        """Return what to store of a step's prompt before its model is asked."""
         basis, texts = (None, {}) if self.recorded else dump(self.inputs())
         made, more = dump(PromptStepRecord.of(self.rounds, assembled))
-        row = LedgerRow(
-            step, month_of(self.moment.at), self.moment.at, self.moment.model, assembled.prompt.hash, basis, made
-        )  # fmt: skip
+        month = month_of(self.moment.at)
+        row = LedgerRow(step, month, self.moment.at, self.moment.model, assembled.prompt.hash, basis, made)
         anew = assembled.ledger.cause is not None
         standing = assembled.standing if anew else replace(assembled.standing, pinned=None)
-        kept, look_at = Kept.of(standing), over_at(row.month)
         known = self._known(assembled)
         texts = {key: text for key, text in (texts | more).items() if text not in known}
         refused = self._refused() if basis is not None and self.materials.attachments else None
-
-        def keep(tx: Transaction) -> None:
-            store.keep_prompt(tx, asking, row, texts, kept, anew=anew, look_at=look_at)
-            if refused is not None:
-                store.note_refused(tx, asking.turn_id, refused)
-
-        return keep
+        return PromptWrites(asking, row, texts, Kept.of(standing), anew, over_at(month), refused)
 
     def _known(self, assembled: Assembled) -> set[str]:
         """Texts that were kept with the session's last prompt and are there since, be it without words: those of
@@ -140,11 +132,11 @@ class Prompting:
         pieces = {piece for block, one in prints if one.hash in hashes_before for piece in block.pieces}
         return {one for one in pieces if len(one) >= MIN_IDENTIFYING_CHARS}
 
-    def _refused(self) -> list[UUID]:
+    def _refused(self) -> tuple[UUID, ...]:
         """What came with the turn's messages and had no room in its prompts: later ones do without it, too."""
         entries = self.begun.entries if self.begun else ()
         out = [one.item for one in entries if one.item.lot is Lot.ATTACHMENTS and one.reason == "too_large"]
-        return [UUID(item.source.id) for item in out]
+        return tuple(UUID(item.source.id) for item in out)
 
     def usage(self, step: int, assembled: Assembled) -> JsonObject:
         """What the web is told of a prompt: its tokens by layer, and which share of it is likely to be cached."""
@@ -154,20 +146,24 @@ class Prompting:
             "tokens_by_layer": dict(assembled.tokens_by_layer), "cached_share": round(assembled.cached / total, 3),
         }  # fmt: skip
 
-    def learn(self, assembled: Assembled, provider: str, model: str, reported: int) -> Callable[[Transaction], None]:
-        """How to keep what a report of `reported` input tokens says of the model's tokens. Once a turn is enough, and
-        the offline model counts nothing that anybody pays for."""
-        segments = assembled.ledger.segments
-        found = None if provider == OFFLINE else factors.learned(segments, reported, self.standing.factors)
-        return lambda tx: store.learn_factor(tx, named(provider, model), *found) if found else None
+    def learned_factor(self, assembled: Assembled, provider: str, reported: int) -> tuple[str, float] | None:
+        """Return the prompt's script and how many tokens the model counts for one of ours; None when not known.
+
+        `reported`: input tokens by the model's report. The offline model counts nothing that anybody pays for.
+        """
+        if provider == OFFLINE:
+            return None
+        return factors.learned(assembled.ledger.segments, reported, self.standing.factors)
 
     def called(self) -> tuple[JsonObject, ...]:
         """How the turn's calls enter history: each as it was asked, with one line for what came of it."""
         return stubs.called(self.rounds, self.writes)
 
-    def over(self) -> JsonObject | None:
-        """What the session's next prompt stands on once the turn is over; None where nothing was sent in it: a cut and
-        a briefing that no model was told are no beginning of what comes next."""
+    def cache_state(self) -> JsonObject | None:
+        """Return what the session's next prompt continues from once the turn is over; None where nothing was sent.
+
+        A cut and a briefing that no model was told are no beginning of what comes next.
+        """
         standing = self.begun.standing if self.begun and self.recorded else self.standing
         if all(one.stays for one in standing.prints):
             return None

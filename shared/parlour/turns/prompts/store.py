@@ -105,6 +105,27 @@ class LedgerRow:
 
 
 @dataclass(frozen=True, slots=True)
+class PromptWrites:
+    """Everything that is stored of a prompt before its model is asked.
+
+    asking   whose prompt it is, and which model is asked.
+    row      its record, and texts: what the record names and is not stored yet, by hash.
+    kept     what the session's next prompt continues from; anew: with another briefing than before.
+    look_at  when retention is to be checked, if that is not scheduled yet.
+    refused  attachments of the turn's messages without room in its prompts; None where that is not decided by this
+             prompt.
+    """
+
+    asking: Asking
+    row: LedgerRow
+    texts: Mapping[str, str]
+    kept: Kept
+    anew: bool
+    look_at: datetime
+    refused: tuple[UUID, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Place:
     """Where a turn stands in its session, and the turns before and after it whose prompts have records."""
 
@@ -160,24 +181,34 @@ def earlier(
     return found or NOTHING
 
 
-def keep_prompt(
-    tx: Transaction, asking: Asking, row: LedgerRow, blobs: Mapping[str, str], kept: Kept, *, anew: bool,
-    look_at: datetime,
-) -> None:  # fmt: skip
-    """Store that a model is about to be asked: the step's request, the record of its prompt with the texts that it
-    names, and what the next one stands on. Two turns that keep the same texts for the first time wait for each other:
-    always in the order of the hashes, which is jsonb's own, so that neither waits for ever.
+def keep_prompt(tx: Transaction, writes: PromptWrites) -> None:
+    """Store that a model is about to be asked: the step's request, the record of its prompt and what the next continues
+    from.
 
-    anew     the briefing is another one than before.
-    look_at  when somebody is to look for what has been kept long enough, if nobody is to yet.
+    Two turns that store the same texts for the first time wait for each other: always in the order of the hashes, which
+    is jsonb's own, so that neither waits for ever.
     """
+    asking, row, kept = writes.asking, writes.row, writes.kept
     tx.run(
         SQL["keep_prompt"],
-        turn_id=asking.turn_id, session_id=asking.session_id, provider=asking.provider, asked=asking.model,
-        requested_at=asking.at, step=row.step, month=row.month, at=row.at, model=row.model, prompt_hash=row.prompt_hash,
-        basis=row.basis, made=row.made, texts=jsonb(dict(sorted(blobs.items()))),
-        standing=kept.standing, briefing=kept.briefing if anew else None, anew=anew, look_at=look_at,
-    )  # fmt: skip
+        turn_id=asking.turn_id,
+        session_id=asking.session_id,
+        provider=asking.provider,
+        asked=asking.model,
+        requested_at=asking.at,
+        step=row.step,
+        month=row.month,
+        at=row.at,
+        model=row.model,
+        prompt_hash=row.prompt_hash,
+        basis=row.basis,
+        made=row.made,
+        texts=jsonb(dict(sorted(writes.texts.items()))),
+        standing=kept.standing,
+        briefing=kept.briefing if writes.anew else None,
+        anew=writes.anew,
+        look_at=writes.look_at,
+    )
 
 
 def note_refused(tx: Transaction, turn_id: UUID, refused: Sequence[UUID]) -> None:
