@@ -12,10 +12,7 @@ from collections.abc import Iterator
 from parlour.infra.jsonable import JsonObject, canonical, digest
 from parlour.models.request import Completed, ModelRequest, Part, TextDelta, Usage, blocks_of, objects
 from parlour.models.route import OFFLINE
-from parlour.text import markdown
-from parlour.text.email_text import Mail
-from parlour.text.sentences import cut
-from parlour.text.words import content_words, stems, word_list
+from parlour.models.words import content_words, family, sentences, stems, vocabulary
 
 #: The one tool that it calls.
 SEARCH = "search_knowledge"
@@ -29,7 +26,7 @@ _BROKEN = "The search did not work just now. Please ask again in a moment."
 _NO_SEARCH = "I have no documents to search here."
 _UNREADABLE = "I can only read what you write. Ask in words, and I look it up."
 
-_COURTESIES = word_list(
+_COURTESIES = vocabulary(
     "hi hello hey dear sir madam team good morning afternoon evening night thanks thank ok okay great bye namaste"
     " dhanyavad shukriya धन्यवाद शुक्रिया नमस्ते வணக்கம்"
 )
@@ -45,11 +42,6 @@ _BRACKETED = re.compile(r"\[(\d+)\]")
 
 #: The bytes of a picture, which count for nothing.
 _PICTURE = re.compile(r'"data":"[^"]*"')
-
-#: What begins a passage of its own: an empty line, a list item, a table row.
-_PASSAGE = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*+•|]|\d{1,3}[.)]\s))")
-_LIST_MARK = re.compile(r"^(?:[-*+•]|\d{1,3}[.)])\s+")
-_EMPHASIS = re.compile(r"\*{1,3}(?=\S)|(?<=\S)\*{1,3}")
 
 _MAX_QUERY_CHARS = 1_000
 _MAX_QUOTE_CHARS = 480
@@ -78,7 +70,7 @@ def _answer(request: ModelRequest, prompt: str) -> tuple[JsonObject, ...]:
     question, is_first, results = _conversation(request)
     if not question:
         return _text(_UNREADABLE)
-    meant = {word for word in content_words(question) if any(map(str.isalnum, word))}  # an emoji is a word, too
+    meant = {word.lower() for word in content_words(question)}
     if meant <= _COURTESIES and (meant or is_first):
         return _text(_GREETING)
     if results:
@@ -115,42 +107,27 @@ def _quoted(question: str, results: list[JsonObject]) -> str:
 def _quotes(question: str, documents: list[JsonObject]) -> list[tuple[str, int]]:
     """Return the sentences that share the most with the question, with their documents' numbers, best first.
 
-    The words of title and heading count as the sentence's own. A word that fewer sentences have weighs more. Of
-    sentences that share the same, the search's first comes first.
+    The words of title and heading count as the sentence's own, once the sentence itself shares one. A word that fewer
+    sentences have weighs more. Of sentences that share the same, the search's first comes first.
     """
-    wanted = stems(question)
-    shared: dict[tuple[str, int], frozenset[str]] = {}
+    wanted = _families(question)
+    shared: dict[tuple[str, int], set[str]] = {}
     counts = Counter[str]()
     for entry in documents:
-        about = stems(f"{entry.get('title', '')} {entry.get('metadata', '')}")
-        for heading, sentence in _sentences(str(entry.get("contents", ""))):
-            own = stems(sentence)
+        about = _families(f"{entry.get('title', '')} {entry.get('metadata', '')}")
+        for sentence in sentences(str(entry.get("contents", ""))):
+            own = _families(sentence.text)
             counts.update(own)
-            found = wanted & (own | about | stems(heading))
-            if own and found and isinstance(number := entry.get("document"), int):
-                shared[_shortened(sentence), number] = found
+            if wanted & own and isinstance(number := entry.get("document"), int):
+                shared[_shortened(sentence.text), number] = wanted & (own | about | _families(sentence.heading))
     weights = {word: math.log(1 + counts.total() / (1 + counts[word])) for word in wanted}
     scores = {quote: math.fsum(weights[word] for word in words) for quote, words in shared.items()}
     best = sorted(scores, key=lambda quote: -scores[quote])[:_MAX_QUOTES]
     return [quote for quote in best if scores[quote] >= _MIN_OF_BEST * scores[best[0]]]
 
 
-def _sentences(contents: str) -> Iterator[tuple[str, str]]:
-    """Yield each sentence, list item and table row of a text with the heading it stands under."""
-    for section in markdown.read(contents, Mail("", "")):
-        heading, columns = " ".join(section.heading), list[str]()
-        for passage in _PASSAGE.split("\n".join(section.lines)):
-            text = _LIST_MARK.sub("", " ".join(_EMPHASIS.sub("", passage).split()))
-            if not text.startswith("|"):
-                columns = []
-                yield from ((heading, sentence.strip()) for sentence in cut(text))
-                continue
-            cells = [cell.strip() for cell in text.strip("|").split("|")]
-            if not columns:
-                columns = cells
-            elif text.strip("|:- "):
-                named = zip(columns, cells, strict=False)
-                yield heading, "; ".join(f"{column}: {cell}" if column else cell for column, cell in named if cell)
+def _families(text: str) -> set[str]:
+    return set(map(family, stems(text)))
 
 
 def _documents(results: list[JsonObject]) -> list[JsonObject]:
