@@ -157,7 +157,7 @@ def _value_of(fact: Fact, values: Sequence[Planted]) -> Planted | None:
 
 
 def _says(fact: Fact, name: str, spellings: Sequence[str], text: str) -> bool:
-    """Whether the row says the value. What is denied is said where its user denied something, too."""
+    """Return whether the row says the value. A denied value also counts where the user denied it."""
     meant = keys.key_of(name)
     if meant != fact.key and meant in keys.KEYS and fact.key in keys.KEYS:
         return False
@@ -181,7 +181,7 @@ def _may_be(fact: Fact, month: Month) -> bool:
 
 
 def _wrongly_retired(facts: Sequence[Fact], of: Mapping[UUID, Planted | None]) -> Iterator[Fact]:
-    """Facts that were ended while they held, and that no other row goes on with."""
+    """Return the facts that were ended while they held and that no other row continues."""
     for fact in facts:
         value, ended = of[fact.id], fact.valid_until
         if value is None or ended is None or (value.until is not None and value.until <= ended):

@@ -18,7 +18,7 @@ def clearance(play: Play) -> None:
 
 
 def pack(play: Play) -> None:
-    """The pack is applied anew between turns: an agent's words, then its tools, then a rule of the team."""
+    """The pack is applied again between turns: an agent's words, then its tools, then a rule of the team."""
     talk = play.phone("+447700900560", app="OracleNight", desk="night-desk")
     talk.say("Is anybody on site?", "The night team is.")
     agent = OVERLAY["agents/night-adviser.yaml"]
