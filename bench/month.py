@@ -20,9 +20,9 @@
                                            what must survive word for word, and a question that names its subject
            "wrong": [{"why": "stale", "key": "city", "value": "Chennai"}]}]}]}     what the model takes wrongly
 
-The scripted model reads what people tell and retract, and the misreadings in `wrong`. Entries of `wrong` are {"key", "value",
-"confidence": 0.9, "ends": false, "lines": "here"}; with `lines` "nowhere" they name a message that there is not,
-without `value` they are malformed.
+The scripted model reads what people tell and retract, and the misreadings in `wrong`. Entries of `wrong` are
+{"key", "value", "confidence": 0.9, "ends": false, "lines": "here"}; with `lines` "nowhere"
+they name a message that does not exist, without `value` they are malformed.
 """
 
 import re
